@@ -64,8 +64,8 @@ def _main(options: argparse.Namespace) -> int:
 
 
 def _check_output(options: argparse.Namespace) -> None:
-    """Not where the results are searched, which what is written would be among; and not where a link in them leads, since
-    they may be of others."""
+    """Refuses a folder in which the results are searched, since the report would be among them, and one that a link in
+    the results leads to, since it may belong to others."""
     written = Path(os.path.realpath(options.output))
     for path in (*options.results, *options.recorded):
         real = Path(os.path.realpath(path))
@@ -84,7 +84,7 @@ def _again(options: argparse.Namespace) -> str:
 
 
 def render(study: Study, folder: Path, again: str) -> int:
-    """Writes all files; says in one line each what is missing and how to get it later."""
+    """Writes all files, and prints one line for each missing output with the command that makes it later."""
     for warning in study.warnings:
         say(warning)
     made = document.make(study)

@@ -92,13 +92,13 @@ ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"
 STATES = ("barrier", "branch_resolve", "dispatch_stall", "drain", "gmma", "imc_miss", "lg_throttle", "long_scoreboard",
           "math_pipe_throttle", "membar", "mio_throttle", "misc", "no_instruction", "not_selected", "selected",
           "short_scoreboard", "sleeping", "tex_throttle", "wait")
-"""What an active warp is seen at, in ncu's words: 'selected' issues, 'not_selected' could, the others wait."""
+"""The states of an active warp, in ncu's terms: 'selected' issues, 'not_selected' could issue, all others wait."""
 
 
 READ = {*SUMS.values(), ACHIEVED, *(f"smsp__average_warps_issue_stalled_{state}_per_issue_active.ratio" for state in STATES)}
 """Every metric that is read."""
 NUMBER = re.compile(r"-?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-"""As ncu writes it in English: thousands have commas."""
+"""A number in ncu's English format: thousands have commas."""
 NO_VALUE = ("", "nan", "-nan", "inf", "-inf", "n/a")
 """Values of a row that is cut off, and of a ratio to zero."""
 
@@ -132,7 +132,7 @@ def count(text: str) -> float | None:
 
 
 def text_of(path: Path) -> str:
-    """Of a regular file, since a pipe may never end."""
+    """The text of a regular file; others are refused, since a pipe may never end."""
     if path.exists() and not path.is_file():
         raise OSError(f"{path} is not a regular file")
     return path.read_text(encoding="utf-8", errors="replace")
@@ -175,7 +175,7 @@ def point_counters(rows: list[dict[str, str]]) -> dict[str, float]:
 
 
 def said(points: Path) -> list[str]:
-    """The lines of the program, without what a terminal would obey."""
+    """The lines of the program, without control characters."""
     return [plain(line) for line in text_of(points).splitlines()]
 
 
@@ -210,7 +210,8 @@ def collect(points: Path, csv_file: Path) -> tuple[str, dict[str, dict[str, floa
 
 
 def earlier(target: Path, machine: str) -> dict:
-    """The points of this machine that the file has already. Raises what reading JSON raises that is no table of tables."""
+    """The points of this machine that the file already has. Raises an exception of JSON or of a wrong type if it is no
+    such table."""
     old = json.loads(text_of(target)) if target.exists() else {}
     return dict(old.get("points", {}).items()) if old.get("machine") == machine else {}
 

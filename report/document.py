@@ -27,7 +27,7 @@ class Missing(Exception):
 
 
 class Failed(Exception):
-    """typst could not set the document; the text says why."""
+    """typst could not set the document; the text has the reason."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class Document:
 
     @cached_property
     def told(self) -> list[Finding]:
-        """Of the claims that this report shows."""
+        """The findings of the claims that this report shows."""
         return self.judged()
 
     @property
     def claims(self) -> list[Finding]:
-        """Of a study of several experiments: of all claims of the literature."""
+        """The findings of all claims of the literature, for a study of several experiments."""
         return [] if first_page.is_single(self.found) else self.told
 
     @property
@@ -76,7 +76,7 @@ def _unique(items: list) -> list:
 
 
 def make(study: Study) -> Document:
-    """Composes every experiment's section once, then what joins them."""
+    """Composes every experiment's section once, then the sections that join them."""
     judged = forks.begin(study_claims.of_study, study)  # takes as long as all else here
     found = contributions(study)
     first = first_page.figures(found)
@@ -178,7 +178,7 @@ def _extras(items: Sequence[Figure | Table | str], undrawn: Mapping[str, str]) -
 
 
 def _with_figures(items: list, undrawn: Mapping[str, str]) -> list[dict]:
-    """Runs of figures as blocks, so that half ones in a row stand side by side."""
+    """Sequences of figures as blocks, so that half figures in a row are side by side."""
     made, run = [], []
     for item in [*items, None]:
         if isinstance(item, Figure):

@@ -25,10 +25,10 @@ __all__ = ["COLD", "HOT", "SWEPT", "Column", "Figure", "Kernel", "Ladder", "Part
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: its data (the CSV), how it is drawn, what is said of it.
+    """A figure: its data (the CSV), the function that draws it, and its caption.
 
     `draw` gets an empty matplotlib figure of the text's width (`half`: of half of it; two such in a row are set side by
-    side) and of `height` millimetres. `alt` is the text for those who cannot see it.
+    side) and of `height` millimetres. `alt` is the text for readers who cannot see it.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; its CSV has the rows' raw values, all of them, printed or not. At most `most` rows are printed."""
+    """A table; its CSV has the raw values of all rows. At most `most` rows are printed."""
 
     name: str
     caption: str
@@ -65,7 +65,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """What an experiment contributes. The main part has `finding`, `figures` and `tables`: half a page."""
+    """The contribution of an experiment. The main part has `finding`, `figures` and `tables`: half a page."""
 
     finding: str
     """One to three sentences that answer the experiment's question; paragraphs are lines."""
@@ -81,4 +81,4 @@ class Section:
     """A figure of half the width for the first page of such a study; most experiments have none."""
     ladders: Sequence[Ladder] = ()
     warnings: Sequence[str] = field(default_factory=tuple)
-    """What makes these results doubtful, for the first page."""
+    """Reasons to doubt these results, for the first page."""

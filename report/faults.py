@@ -1,8 +1,8 @@
-"""Lines for the terminal, and code that met values which it did not expect: a line, and one section or figure less.
+"""Messages on the terminal, and errors of code that meets unexpected values: one line, and one section or figure less.
 
-Results that were damaged can be read and still hold values that no run writes, more kinds of them than an experiment's
-code can look for. The line names the file and line of ours that failed and the exit code tells, too, so that a mistake
-in that code does not pass for damage: of every recorded experiment the tests demand code 0, and no such line.
+Damaged results may be readable and still hold values that no run writes, in more kinds than an experiment's code can
+check. The line names the file and line of our code that failed, and the exit code is not 0, so that a mistake in that
+code is not taken for damage: the tests require code 0 and no such line for every recorded experiment.
 """
 
 from __future__ import annotations

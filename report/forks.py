@@ -10,7 +10,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 
 PR_SET_PDEATHSIG = 1
-"""Of Linux's prctl(): the signal that a process gets when its parent ends."""
+"""An option of Linux's prctl(): the signal that a process gets when its parent ends."""
 
 
 def belong_to(parent: int) -> None:

@@ -1,4 +1,4 @@
-"""Text of others, made harmless: one function for results, claims, names of files and whatever is printed of them."""
+"""Makes foreign text harmless: one function for results, claims, names of files and all that is printed of them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from unicodedata import category
 
 
 def plain(text: str) -> str:
-    """The text in one line of letters that are shown as they stand, in their order.
+    """The text in one line of letters that are shown literally, in their order.
 
-    Line breaks and tabs become spaces. Control characters, escapes, overrides of the direction of writing, letters without
-    a width and halves of surrogate pairs become U+FFFD.
+    Line breaks and tabs become spaces. Control characters, escapes, overrides of the direction of writing, letters
+    without a width and halves of surrogate pairs become U+FFFD.
     """
     return text if text.isprintable() else "".join(map(_letter, text))
 

@@ -38,7 +38,7 @@ def settle(program: str = "report", too_little: int = 4) -> None:
 
 
 def cleared(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment without what the report clears, and with what it sets."""
+    """The environment without the variables that the report clears, and with those that it sets."""
     rows = declared()
     found = {name: _row(rows, name) for name in environment}
     kept = {name: value for name, value in environment.items() if not found[name] or found[name]["report"] not in ("cleared", "set")}

@@ -1,4 +1,4 @@
-"""One claim on one machine: what each of its expressions comes to in each case, and the comparisons that decide."""
+"""One claim on one machine: the value of each of its expressions in each case, and the comparisons that decide."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TOLD_BY = {"fault": "bash experiments/record.sh asks the emulator", "launched": 
 
 @dataclass(frozen=True)
 class Result:
-    """An expression's value in one case and the comparison with what is stated; or what is missing."""
+    """An expression's value in one case and its comparison with the stated number; or why they are missing."""
 
     value: object = None
     test: object = None
@@ -81,7 +81,7 @@ class Checked:
 
 
 def sides(entry: Entry) -> set[str]:
-    """Whose measurements decide: the 'gpu', the 'cpu', both, or neither."""
+    """The sides whose measurements decide: 'gpu', 'cpu', both, or neither."""
     subjects = [c.subject for kind in OF_A_MACHINE for c in entry.calls(kind) if not data_of.is_the_same_anywhere(c)]
     models = [c for kind in KINDS for c in entry.calls(kind) if c.name in MODEL_CALLS]
     is_gpu = (any(s.startswith(("gpu/", "gpu_")) for s in subjects) or any(c.name == "launched" for c in entry.calls("measured"))
@@ -90,7 +90,7 @@ def sides(entry: Entry) -> set[str]:
 
 
 def check(entry: Entry, machine: Machine, data: Data, model: Model) -> Checked:
-    """Every expression in every case. Fault for what no data could make sense of."""
+    """Evaluates every expression in every case. Fault for an expression that is invalid with any data."""
     made = []
     for case in _cases(entry, machine, data):
         results = {kind: _of_one_host(entry, kind, case, machine, data, model) for kind in entry.trees}
@@ -122,7 +122,7 @@ def _asks_a_device(entry: Entry) -> bool:
 
 
 def _of_one_host(entry: Entry, kind: str, case: dict, machine: Machine, data: Data, model: Model) -> Result:
-    """Of the first host of the machine that has measured all of it; else of the one that lacks the least."""
+    """The result of the first host of the machine that has measured everything, else of the host that lacks the least."""
     every = (_result(entry, kind, case, one, data, model, "") for one in machine.hosts(entry.experiment))
     tried: list[Result] = []
     for result in every:
@@ -234,7 +234,7 @@ def _cases(entry: Entry, machine: Machine, data: Data) -> list[dict]:
 
 
 def _there(entry: Entry, name: str, machine: Machine, data: Data, which: str) -> list:
-    """All values, or the largest, for which every call that uses the case has a point; what is measured goes first."""
+    """All values, or the largest, for which every call that uses the case has a point. Measured calls are tried first."""
     for kind in reversed(KINDS):
         using = [c for c in entry.calls(kind) if any(v == name for _, v in c.keys)]
         if using:
@@ -245,7 +245,8 @@ def _there(entry: Entry, name: str, machine: Machine, data: Data, which: str) ->
 
 
 def _values(call: Call, name: str, entry: Entry, machine: Machine, data: Data) -> set:
-    """Of one call: the values of the key that takes the case's; of several such keys the values that they share."""
+    """The values of the key, for one call, that takes the case's value; for several such keys the values that they
+    share."""
     keys = [k for k, v in call.keys if v == name]
     open_ = [k for k, v in call.keys if isinstance(v, str) and v in (entry.cases or {})]
     for run in data_of.runs_for(call, machine, entry.experiment, data):

@@ -44,13 +44,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _line(f: Finding) -> int:
-    """Of the key that the fault begins with, else of the entry."""
+    """The line of the key with which the fault begins, else of the entry."""
     key = re.match(r"\w*", f.fault)[0]
     return entries.line_of(entries.FILE.read_text(encoding="utf-8"), f.entry.id, key if key in entries.KEYS else "")
 
 
 def _chosen(known: dict[str, entries.Entry], ids: Sequence[str]) -> list[entries.Entry]:
-    """Those of these ids, or of these sources; all of them if none is named."""
+    """The claims with these ids or sources; all claims if none is named."""
     groups = {e.source for e in known.values()}
     for name in ids:
         if name not in known and name not in groups:

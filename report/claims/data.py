@@ -1,4 +1,4 @@
-"""What there is to check claims with: the machines that were measured, their points, counts, counters and contexts."""
+"""The data that claims are checked with: the measured machines, their points, counts, counters and contexts."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ SHORT = {"flops": "flops_executed", "bytes_loaded": "bytes_executed_loaded", "by
 """Shorter names of fields of counted points."""
 EMULATOR, SKIPPED = "emulator", "skipped"
 CPU = ("cpu/", "cpu_")
-"""With these begin kernels of the CPU and its keys of the context."""
+"""Prefixes of the CPU's kernels and of its keys in the context."""
 WARM_UP = "warm_up_seconds"
 """The counter of a point whose kernel ran for so long before its first sample."""
 LAUNCHED_WITH = ("blocks", "threads_per_block", "shared_bytes_per_block")
-"""What a kernel is launched with, which is in the fields of its timed points."""
+"""Launch parameters of a kernel, which are fields of its timed points."""
 ERROR, IS_RIGHT = "max_error_ratio", "is_right"
 """The largest error over the allowed one; whether it is no larger."""
 
 
 class Missing(Exception):
-    """Data that are not there: what."""
+    """Data that do not exist; the message names them."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A GPU, a CPU, or a GPU with a CPU: their runs, the ones to prefer first. Neither: what any machine has."""
+    """A GPU, a CPU, or a GPU with a CPU, with their runs in order of preference. With neither: runs of any machine."""
 
     label: str
     gpu: str = ""
     runs: tuple[Run, ...] = ()
-    """Of the GPU, if there is one, else of the CPU."""
+    """The runs of the GPU, if there is one, else of the CPU."""
     cpu: str = ""
     cpu_runs: tuple[Run, ...] = ()
 
@@ -48,12 +48,12 @@ class Machine:
         return frozenset(filter(None, (self.gpu, self.cpu)))
 
     def runs_of(self, subject: str) -> tuple[Run, ...]:
-        """Where a kernel, or a key of the context, is looked for."""
+        """The runs that may have a kernel or a key of the context."""
         return self.cpu_runs if subject.startswith(CPU) and self.cpu else self.runs
 
     def hosts(self, experiment: str) -> list[Machine]:
-        """It by host, which the board of its GPU names, so that what is compared is of one; those with a run of the
-        experiment come first. A GPU with the CPU of another host is as it is."""
+        """The machine once per host, which the board of its GPU identifies, so that compared values are from one host.
+        Hosts with a run of the experiment come first. A GPU with the CPU of another host is not split."""
         every = sorted((*self.runs, *self.cpu_runs), key=lambda run: run.experiment != experiment)
         names = dict.fromkeys(map(roofs.host, every))
         split = [replace(self, runs=tuple(r for r in self.runs if roofs.host(r) == name),
@@ -75,8 +75,8 @@ class Data:
     _by_kernel: dict[int, dict[str, list[Point]]] = field(default_factory=dict)
 
     def machines(self, sides: set[str]) -> list[Machine]:
-        """The GPUs or the CPUs that timed anything, each once, however many runs and boards of it there are; or each GPU
-        with the CPU of its host, with any other only where that was not timed."""
+        """The GPUs or the CPUs that timed anything, each once for all its runs and boards; or each GPU with the CPU of
+        its host, and with other CPUs only where that was not timed."""
         if sides == {"gpu"}:
             timed = dict.fromkeys(run.machine("gpu").name for run in self.runs if run.times("gpu"))
             return [Machine(_short(name), name, tuple(r for r in self.runs if r.machine("gpu").name == name)) for name in timed]
@@ -248,7 +248,7 @@ def _field(call: Call, point: Point, machine: Machine, data: Data) -> float:
 
 
 def _counters(point: Point, machine: Machine, data: Data) -> dict[str, float]:
-    """Of one call on this GPU."""
+    """Counters of one call on this GPU."""
     mine = [c for c in data.counters if c.machine.lower() == machine.gpu.lower()]
     for file in sorted(mine, key=lambda c: (c.date, str(c.path)), reverse=True):
         found = file.points.get(point.name) or file.points.get(f"count/{point.name}")
@@ -271,7 +271,7 @@ def _fault(call: Call, data: Data) -> float:
 
 
 def _wrong_elements(call: Call, data: Data) -> float:
-    """Of the result that a planted fault has in the emulator, against its right twin's."""
+    """The number of elements in which a planted fault's result differs from its right twin's, in the emulator."""
     if (wrong := _emulated(call, data).wrong_elements) is None:
         raise Missing(f"number of wrong elements of the planted fault {call.subject}")
     return float(wrong)
@@ -287,8 +287,8 @@ def _emulated(call: Call, data: Data) -> Verdict:
 
 
 def _launched(call: Call, machine: Machine, data: Data) -> float:
-    """Of a planted fault on this GPU: in how many `launches` the result was `wrong`, whether it `hangs`, whether a later
-    call returned an `error`."""
+    """A field of a planted fault's launches on this GPU: in how many `launches` the result was `wrong`, whether it
+    `hangs`, whether a later call returned an `error`."""
     mine = [file for file in data.wrong_results if file.machine.lower() == machine.gpu.lower()]
     for file in sorted(mine, key=lambda f: (f.date, str(f.path)), reverse=True):
         if outcome := file.outcomes.get(call.subject):

@@ -48,7 +48,7 @@ class Entry:
     experiment: str
     where: str = ""
     stated: float | None = None
-    """What the document states, and nothing else."""
+    """The number that the document states."""
     threshold: float | None = None
     """A limit of ours, for a claim whose source gives no number to check by. It decides, where there is one."""
     unit: str = ""
@@ -80,7 +80,7 @@ class Entry:
 
     @property
     def place(self) -> str:
-        """Where in the document it is stated, and whether that was at hand."""
+        """The place in the document where it is stated, and whether that was available."""
         return self.where if self.is_at_hand else f"{self.where}{'; ' if self.where else ''}{NOT_AT_HAND}"
 
     @property
@@ -134,7 +134,7 @@ class _Place:
 
 
 def line_of(text: str, id_: str, key: str = "") -> int:
-    """The line of an entry's key, from 1; of its head if the key does not stand there."""
+    """The line of an entry's key, from 1; the line of the entry's head if it does not have the key."""
     lines, found = text.splitlines(), 1
     for number, line in enumerate(lines, 1):
         if re.match(rf'\s*\[+\s*"?{re.escape(id_)}"?\s*\]', line):
@@ -201,7 +201,8 @@ def _check_words(place: _Place, values: dict) -> None:
 
 
 def _check_devices(place: _Place, values: dict) -> None:
-    """A claim names no device or version that its document does not, nor is it said of one that documents.toml does not give."""
+    """A claim may only name devices and versions that its document names, and may only be about those that
+    documents.toml lists."""
     if (document := _documents().get(values["source"])) is None:
         return
     names, unnamed = ([as_key(name) for name in document.get(which, ())] for which in ("names", "unnamed"))
@@ -214,7 +215,8 @@ def _check_devices(place: _Place, values: dict) -> None:
 
 
 def unnamed(source: str) -> str:
-    """A sentence on whose limits a document states without a name, and what in it shows that; empty for all others."""
+    """A sentence on the devices whose limits a document states without naming them, with the reason; empty for other
+    documents."""
     document = _documents().get(source, {})
     return "" if "unnamed" not in document else (
         f"Limits of its time that name no device are said of {' or '.join(document['unnamed'])}: {document['why']}.")
@@ -222,7 +224,7 @@ def unnamed(source: str) -> str:
 
 @cache
 def _documents() -> dict[str, dict]:
-    """What each document names, by its key; empty where the file is missing."""
+    """The names in each document, by its key; empty where the file is missing."""
     return read_toml(DOCUMENTS) if DOCUMENTS.is_file() else {}
 
 

@@ -33,7 +33,7 @@ TOKEN = re.compile(r"""\s*(?:(?P<kernel>[cg]pu(?:/\w+)+)|(?P<number>\d+(?:\.\d+)
 
 
 class SyntaxFault(Exception):
-    """What is wrong and at which column, from 1."""
+    """The message of a mistake with its column, from 1."""
 
     def __init__(self, column: int, what: str):
         super().__init__(f"column {column}: {what}")
@@ -85,7 +85,7 @@ class Call:
 
 
 def parse(text: str) -> object:
-    """The tree of an expression; SyntaxFault with the column of what is wrong."""
+    """The tree of an expression; SyntaxFault with the column of a mistake."""
     if len(text) > LONGEST:
         raise SyntaxFault(LONGEST, f"longer than {LONGEST} characters")
     return _Parser(text).whole()
@@ -143,7 +143,7 @@ class _Parser:
         return SyntaxFault(self.column, f"{what}, not {repr(self.next[1]) if not self.ended else 'the end'}")
 
     def take(self, kind: str, *texts: str) -> str | None:
-        """The next token if it is of that kind (and one of these texts), which is then behind; else None."""
+        """Consumes the next token if it is of this kind (and one of these texts); else None."""
         if self.next[0] != kind or (texts and self.next[1] not in texts):
             return None
         self.at += 1

@@ -1,8 +1,8 @@
-"""What a function of an experiment says of a claim that no expression says: comparisons by case, never a verdict.
+"""The judgement of an experiment's function on a claim that no expression states: comparisons by case, without a verdict.
 
-They are decided as those of expressions are: by their intervals, judged together with all others of the experiment. A case
-one of whose numbers has too few samples for an interval is undecided. All are counted by verdict, and those that do not hold
-are named.
+They are decided like those of expressions: by their intervals, judged together with all others of the experiment. A case
+is undecided if one of its numbers has too few samples for an interval. Cases are counted by verdict, and those that do
+not hold are named.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ MOST_SIZES = 3
 
 @dataclass(frozen=True)
 class One:
-    """A case: what it is of, `n` where it is one of several sizes, and the comparison that decides it."""
+    """A case: its subject `of`, its size `n` where there are several, and the comparison that decides it."""
 
     of: str
     test: Comparison | Logic
     n: float | None = None
     counts: str = ""
-    """What n counts, where it is no size."""
+    """The unit of n, where it is not a size."""
 
     @property
     def has_intervals(self) -> bool:
@@ -33,13 +33,13 @@ class One:
 
 @dataclass(frozen=True)
 class Judged:
-    """Every case, and in words what they are made of."""
+    """Every case, and a text on the values that they are made of."""
 
     cases: tuple[One, ...]
     evidence: str
 
     def comparisons(self) -> list[Comparison]:
-        """Those that can be decided."""
+        """The comparisons that can be decided."""
         return [c for one in self.cases if one.has_intervals for c in comparisons(one.test)]
 
     def outcomes(self, judged: Mapping[Comparison, float]) -> list[bool | None]:

@@ -68,15 +68,15 @@ def _told(entry: Entry, data: Data, judge: Judge) -> list[tuple[Machine, Judged 
 
 
 def _without(entry: Entry, data: Data, machine: str = "") -> Finding:
-    """Of a claim that nothing decides there."""
+    """The finding of a claim that nothing decides on this machine."""
     why = data.without_gpu or f"nothing to judge it by was measured: rung run {entry.experiment} --full measures it"
     return untested(entry, entry.untested or why, machine)
 
 
 def _judged(checked: Iterable[tuple[Entry, Machine, list[Comparison]]]) -> Mapping[Comparison, float]:
-    """With which probability each end of a comparison's interval may miss: all intervals of one experiment on one machine
-    hold together with 95 % (Bonferroni), so that whatever is read from them does, of either direction and of equality.
-    Holm's steps, which decide more, do not bound conclusions of the wrong direction."""
+    """The probability with which each end of a comparison's interval may miss. All intervals of one experiment on one
+    machine hold together with 95 % (Bonferroni), and so do all conclusions from them, in either direction and of
+    equality. Holm's steps, which decide more, do not bound conclusions in the wrong direction."""
     families: dict[tuple[str, str], list[Comparison]] = defaultdict(list)
     for entry, machine, found in checked:
         families[entry.experiment, machine.label] += [c for c in found if c.of.is_measured]

@@ -31,7 +31,7 @@ FILE = FOLDER / "model.json"
 ROOT = FOLDER.parent
 CATALOGUE = "bound list"
 HERE = "here"
-"""As a device: the GPU of the machine at hand."""
+"""A device's name: the GPU of the machine at hand."""
 REMEDY = "python3 -m report.claims.model asks the program rung and writes it"
 SECONDS = 60
 
@@ -42,8 +42,8 @@ class Unknown(Exception):
 
 @dataclass(frozen=True)
 class Model:
-    """`devices`: their names (what CUDA reports among them) and compute capability. `what`: by kernel and key what the
-    values of a size or tunable count. `answers`: by question, then device, a number or the text of an error."""
+    """`devices`: their names (including the ones that CUDA reports) and compute capability. `what`: by kernel and key,
+    what the values of a size or tunable count. `answers`: by question, then device, a number or the text of an error."""
 
     devices: Mapping[str, Mapping[str, object]]
     what: Mapping[str, Mapping[str, str]]
@@ -117,7 +117,7 @@ def program() -> Path:
 
 @cache
 def listed() -> dict[str, dict[str, str]]:
-    """Every kernel of the program, with what the values of its sizes and tunables count; none without the program."""
+    """Every kernel of the program, with what the values of its sizes and tunables count; empty without the program."""
     text = _output(["list", "--json"], "")
     return {kernel["name"]: kernel.get("what", {}) for kernel in json.loads(text)} if text else {}
 
@@ -127,8 +127,8 @@ def kernels() -> frozenset[str]:
 
 
 def asked(calls: Iterable[Call], used: Iterable[tuple[str, str]]) -> dict:
-    """The contents of the file: every question of these calls, for their own devices and for each of the catalogue; what
-    the values of these keys of kernels count. Fault without the program."""
+    """The contents of the file: the answer to every question of these calls, for their own devices and for each device
+    of the catalogue; and what the values of these keys of kernels count. Fault without the program."""
     catalogue = {d["device"]: d for d in (_ask([CATALOGUE]) or [{"devices": []}])[0]["devices"]}
     if not listed() or not catalogue or not all("aliases" in device for device in catalogue.values()):
         raise Fault(f"{program()} does not answer, or is out of date: build the program rung first")
@@ -151,7 +151,7 @@ def asked(calls: Iterable[Call], used: Iterable[tuple[str, str]]) -> dict:
 
 
 def _line(call: Call, device: str) -> str:
-    """What `rung model` is asked; nothing for what the catalogue itself has."""
+    """The question for `rung model`; empty for values of the catalogue itself."""
     named = ["--cc", device] if re.fullmatch(r"\d+\.\d+", device) else ["--device", device]
     options = [word for k, v in call.keys for word in (f"--{k}", f"{v:g}" if isinstance(v, float) else v)]
     return "" if call.name == "device" else shlex.join([call.name, *named, *options])
@@ -175,7 +175,7 @@ def _answer(call: Call, answer: object) -> float | str:
 
 
 def _output(arguments: list[str], said: str) -> str:
-    """What the program prints; nothing where there is none or it fails."""
+    """The program's output; empty if there is no program or it fails."""
     if not os.access(program(), os.X_OK):
         return ""
     try:

@@ -27,7 +27,7 @@ WORDS = ("nvidia", "geforce", "tesla", "quadro")
 
 @dataclass(frozen=True)
 class Subject:
-    """What was measured: a GPU by its names with its compute capability, or a CPU; the version of CUDA, if known."""
+    """The measured machine: a GPU by its names with its compute capability, or a CPU; the version of CUDA, if known."""
 
     names: frozenset[str] = frozenset()
     capability: tuple[int, int] | None = None
@@ -97,7 +97,7 @@ def _compared(found: tuple[int, ...] | None, wanted: tuple[int, ...]) -> str:
 
 
 def _of_year(year: int, subject: Subject) -> str:
-    """By the year of the generation's first GPU."""
+    """Compares by the year of the generation's first GPU."""
     came = [when for first, when in GENERATIONS.values() if subject.capability and first <= subject.capability]
     return "" if not came else "after" if max(came) > year else "before" if max(came) < year else "in"
 

@@ -29,7 +29,7 @@ def compilers(study: Study) -> tuple[CompilerFile, ...]:
 
 
 JUDGES = (Judged | None, "Judged | None")
-"""What a function of an experiment returns that judges claims, as it stands there or as text: comparisons by case."""
+"""The return type of an experiment's functions that judge claims, as an object or as text."""
 
 
 def _is_judge(function: object) -> bool:
@@ -62,7 +62,7 @@ def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
         return of_gpu[machine.gpu].get(name)
 
     def judge(entry: Entry, machine: Machine) -> Judged | None:
-        """By the function that the entry names."""
+        """Calls the function that the entry names."""
         name, function = entry.judge.split(".")
         view = view_of(name, machine)
         if not _is_of(view, machine):

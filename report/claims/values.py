@@ -108,7 +108,7 @@ class Value:
         return self._with_runs((min(ends), max(ends)))
 
     def _with_runs(self, ends: tuple[float, float] | None) -> tuple[float, float] | None:
-        """Wider by the part between runs, where this is what joins numbers of several runs."""
+        """Widens by the part between runs, unless the interval of a part of this value already includes it."""
         joined_before = any(between(*part.points) for part in self.parts if part.points)
         margin = 0.0 if joined_before else self.between
         return widened(ends, margin) if ends and ends[0] > 0 else ends
@@ -136,7 +136,7 @@ COMBINED = {"+": lambda ends: (sum(e[0] for e in ends), sum(e[1] for e in ends))
             "min": lambda ends: (min(e[0] for e in ends), min(e[1] for e in ends)),
             "max": lambda ends: (max(e[0] for e in ends), max(e[1] for e in ends)),
             "1/": lambda ends: None if ends[0][0] <= 0 <= ends[0][1] else (1 / ends[0][1], 1 / ends[0][0])}
-"""The ends of what is made of several numbers, from theirs; None where they say nothing."""
+"""The interval of a combination, from the intervals of its parts; None where it is unbounded."""
 
 
 def exact(number: float) -> Value:
@@ -165,7 +165,7 @@ def of_rate(point: Point) -> Value:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """left SIGN right: `of`, which is left or left over right, lies within what is accepted (None: there is no end)."""
+    """left SIGN right. `of`, which is left or left / right, has to be within `accepted` (None: an open end)."""
 
     left: Value
     sign: str
@@ -173,7 +173,7 @@ class Comparison:
     of: Value
     accepted: tuple[float | None, float | None]
     is_truth: bool = False
-    """Of a number that stands for yes or no."""
+    """Whether it compares a number that represents yes or no."""
 
     def outcome(self, judged: Mapping[Comparison, float]) -> bool | None:
         """`judged`: the probability with which an end of its interval may miss. None: not decided."""

@@ -20,8 +20,8 @@ from report.text import numbers, words
 HOLDS, OF_ITS_OWN, FAILS, ERRATUM = "holds", "holds for what it was said of", *OTHERWISE
 UNDECIDED, UNTESTED = "undecided", "not tested"
 IN_PART = "holds in part"
-"""Some of the cases hold and some do not, or are undecided or not tested. The bare words count such claims: in their place
-`words` says which cases are which."""
+"""Some cases hold and others do not, or are undecided or not tested. Tables count claims by these verdicts; `words` of a
+finding names the cases of each."""
 ORDER = (HOLDS, IN_PART, OF_ITS_OWN, FAILS, ERRATUM, UNDECIDED, UNTESTED)
 ANYWHERE = "any"
 """Replaces the machine's name where nothing depends on the machine."""
@@ -59,13 +59,13 @@ class Finding:
     cases: tuple[dict, ...] = ()
     """Each case with its values and its own verdict, for machines to read."""
     fault: str = ""
-    """Why it cannot be evaluated, whatever is measured."""
+    """Why it can never be evaluated, with any measurement."""
     at_home: str = ""
-    """What the model gives for the GPU at hand, where that is something else."""
+    """The model's value for the GPU at hand, where it differs."""
     kernels: str = ""
     """The kernels that it rests on, each with the tunables of the points that were taken."""
     names: tuple[frozenset[str], ...] = ()
-    """Of each machine the names of its GPU and CPU."""
+    """The names of the GPU and the CPU of each machine."""
 
 
 def counts(found: Sequence[Finding]) -> Counter[str]:
@@ -95,7 +95,7 @@ def untested(entry: Entry, why: str, machine: str = "") -> Finding:
 
 
 def of_judge(entry: Entry, machine: Machine, told: Judged, judged: Mapping[Comparison, float]) -> Finding:
-    """Of a claim that a function judges, by the same intervals as all others."""
+    """The finding of a claim that a function judges, by the same intervals as all others."""
     found = [{True: HOLDS, False: entry.otherwise, None: UNDECIDED}[outcome] for outcome in told.outcomes(judged)]
     why = " ".join(filter(None, (told.evidence, told.without_interval, words.sentence(entry.note))))
     if not found:
@@ -124,8 +124,8 @@ def faulty(entry: Entry, what: str) -> Finding:
 
 
 def _of_case(checked: Checked, case: Case, judged: Mapping) -> tuple[str, tuple[str, ...]]:
-    """Its verdict, with reasons if it is undecided or not tested. What a claim was said of decides alike for all: where
-    that is another machine, its model alone can say whether it is so there, and no measurement here that it is not."""
+    """The verdict of a case, with reasons if it is undecided or not tested. If the claim is about another machine, only
+    the model can confirm it for that machine, and no measurement here can refute it."""
     entry, deciding = checked.entry, {kind: case.results[kind] for kind in checked.deciding}
     outcomes = {kind: r.test.outcome(judged) if r.test else None for kind, r in deciding.items()}
     if False in outcomes.values():
@@ -141,7 +141,7 @@ def _of_case(checked: Checked, case: Case, judged: Mapping) -> tuple[str, tuple[
 
 
 def _without(checked: Checked) -> tuple[str, ...]:
-    """What decides as well, but is missing where something else has decided already."""
+    """Missing values of deciding kinds, where another kind has decided already."""
     return tuple(dict.fromkeys(m for case in checked.cases for kind in checked.deciding if kind in case.results for m in case.results[kind].missing))
 
 
@@ -178,13 +178,13 @@ def _overall(found: Sequence[str]) -> str:
 
 
 def _what(entry: Entry) -> dict[str, str]:
-    """What the values of its cases count, as the kernels that they are sizes or tunables of declare it."""
+    """What the values of its cases count, as declared by the kernels with these sizes or tunables."""
     used = [(name, what_counts(c.subject, key)) for kind in KINDS for c in entry.calls(kind) for key, name in c.keys if isinstance(name, str)]
     return {name: what for name, what in used if what}
 
 
 def _in_words(verdict: str, found: Sequence[str], cases: Sequence[dict], what: Mapping[str, str]) -> str:
-    """'holds up to n = 512, does not hold here from n = 1024'; one verdict of all cases is said once."""
+    """'holds up to n = 512, does not hold here from n = 1024'; a verdict common to all cases is given once."""
     kinds = sorted(set(found), key=ORDER.index)
     if len(kinds) == 1:
         return verdict
@@ -274,7 +274,7 @@ def threshold(entry: Entry) -> str:
 
 
 def limit(entry: Entry) -> str:
-    """'≥ 2× within 10 %': what decides, whoever chose it."""
+    """'≥ 2× within 10 %': the limit that decides, the document's or our own."""
     return " ".join(part for part in (stated(entry) if entry.threshold is None else "", threshold(entry)) if part)
 
 
@@ -283,13 +283,13 @@ def _sign(entry: Entry) -> str:
 
 
 def bare(entry: Entry, text: str) -> str:
-    """Without the unit that stands with the stated number; signs, as ×, stay."""
+    """The text without the unit, which the stated number has; signs such as × stay."""
     unit = entry.unit.removeprefix(SHARE) if entry.unit.startswith(SHARE) else f"{numbers.NB}{entry.unit}"
     return text if entry.limit is None or entry.unit in ("", SHARE, "times") else text.replace(unit, "")
 
 
 def _text(entry: Entry, results: Sequence[Result], judged: Mapping) -> str:
-    """The value, the range of all cases, or in how many of them it is so."""
+    """The value, the range over all cases, or the number of cases in which it is true."""
     values = [r.value for r in results if r.value is not None]
     plain = [v for v in values if isinstance(v, Value)]
     if plain:
@@ -326,7 +326,7 @@ def _side(value: Value) -> str:
 
 
 def _why(entry: Entry, verdict: str, reasons: Sequence[str], texts: dict) -> str:
-    """What is missing or leaves it undecided, then the note, else how the values compare."""
+    """The missing or undecided values, then the note, else how the values compare."""
     first = words.sentence(f"{''.join(reasons[:1])}{others(reasons)}")
     if verdict == UNDECIDED or (verdict == UNTESTED and not first.startswith(SAID_OF.capitalize())):
         return first
@@ -335,7 +335,8 @@ def _why(entry: Entry, verdict: str, reasons: Sequence[str], texts: dict) -> str
 
 
 def _agreement(entry: Entry, verdict: str, texts: dict) -> str:
-    """Of a claim without a note: who judged it where the values do not say that, else by how much it fails."""
+    """For a claim without a note: the kinds that judged it, where the values do not show that, else by how much it
+    fails."""
     by = [kind for kind in KINDS if texts[kind]]
     if verdict == HOLDS:
         return words.sentence(words.joined([text for kind in by if (text := _judge(entry, kind))]))

@@ -60,14 +60,14 @@ class Study:
 
     @property
     def parts(self) -> list[Part]:
-        """Of what the sections show, and of the host on which they compare GPU and CPU, each once."""
+        """The parts that the sections show and the parts of the host on which they compare GPU and CPU, each once."""
         every = (part for view in self.views for part in (*view.parts, *view.others, *view.host.values()))
         return list({id(part): part for part in every}.values())
 
 
 @dataclass
 class Found:
-    """What a search found."""
+    """The files found by a search."""
 
     runs: list[Run] = field(default_factory=list)
     sheets: list[SheetFile] = field(default_factory=list)
@@ -88,8 +88,8 @@ class Found:
 
 
 def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | None = None) -> Study:
-    """The study from result folders or files. Recorded results stand in for what these lack: for the missing sides of
-    one experiment, or, where there are several, for missing experiments, too."""
+    """The study from result folders or files. Recorded results replace missing ones: missing sides of a single
+    experiment, or, if there are several experiments, also missing experiments."""
     results = list(results)
     live, stored = find(results, output), find(recorded, output)
     if not live.runs:
@@ -125,8 +125,8 @@ def views_of(study: Study, gpu: str) -> list[View]:
 
 
 def _with_differences(twins: Iterable[TwinsFile], *found: list[Run]) -> list[list[Run]]:
-    """The same runs; their points know by how much runs of their machine differ, where one build was run repeatedly or the
-    machine's twins were."""
+    """The same runs. Their points get the difference between runs of their machine, if one build was run repeatedly or
+    the machine's twins were."""
     of_twins = {file.machine: file.between_runs for file in sorted(twins, key=lambda file: file.date)}
     medians: dict[tuple, dict[tuple, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for run in chain(*found):
@@ -144,7 +144,7 @@ def _with_differences(twins: Iterable[TwinsFile], *found: list[Run]) -> list[lis
 
 
 def find(paths: Iterable[Path], output: Path | None = None) -> Found:
-    """Loads every result below `paths`, leaving out what an earlier report wrote to `output`."""
+    """Loads every result below `paths`, without the files that an earlier report wrote to `output`."""
     found, seen, files = Found(), set(), {}
     for path in paths:
         if not os.path.exists(path):
@@ -160,7 +160,7 @@ def find(paths: Iterable[Path], output: Path | None = None) -> Found:
 
 
 def _loaded(files: list[Path]) -> list:
-    """The record of each file, or what is wrong with it; of large ones by several processes, the largest first."""
+    """The record of each file, or its error; several processes read large files, the largest first."""
     sizes = {file: file.stat().st_size * (PACKING if file.suffix == PACKED else 1) if file.is_file() else 0 for file in files}
     if sum(sizes.values()) < LARGE:
         return [_record(file) for file in files]
@@ -206,7 +206,7 @@ def _host(names: Iterable[str], live: Found, stored: Found) -> tuple[str, str] |
 
 
 def _rank(gpu: str, live: Found, stored: Found) -> int:
-    """Of a model of GPU among all, the higher the more it is preferred: one order for the whole report."""
+    """The rank of a GPU model among all, higher for preferred ones: one order for the whole report."""
     models = live.gpus or stored.gpus
     return models.index(gpu) if gpu in models else -1
 
@@ -218,7 +218,8 @@ def _host_of(run: Run) -> tuple[str, str] | None:
 
 
 def _on(host: tuple[str, str] | None, name: str, live: Found, stored: Found, known: Iterable[Part], book: roofs.Book) -> dict[str, Part]:
-    """What an experiment timed on that kind of host, by side: the newest run, complete and measured now before others."""
+    """The parts that an experiment timed on this kind of host, by side: the newest run; live and complete runs are
+    preferred."""
     made = {}
     for side in SIDES:
         runs = [(not is_stored, r.complete, r.date, str(r.path), r) for found, is_stored in ((live, False), (stored, True))
@@ -245,8 +246,8 @@ def _view(name: str, live: Found, stored: Found, host: tuple[str, str] | None, b
 
 
 def _parts(name: str, side: str, live: Found, stored: Found, book: roofs.Book) -> list[Part]:
-    """One for each machine, the newest live run's first. Of a GPU that one only: a section shows one board, and of recorded
-    GPUs, and of the CPUs of their hosts, the live one's model or else the one with most experiments."""
+    """One part for each machine, the newest live run's first. For GPUs only the first part: a section shows one board.
+    Among recorded GPUs, and CPUs of their hosts, the live one's model is preferred, else the one with most experiments."""
     made: dict[str, Part] = {}
     for found, is_stored in ((live, False), (stored, True)):
         runs = [r for r in found.runs if r.experiment == name and (r.counts if side == COUNTS else r.times(side))]
@@ -306,7 +307,7 @@ def _companions(live: Found, stored: Found) -> Companions:
 
 
 def _sources(live: Found, stored: Found, views: list[View], used: dict[Path, Run]) -> list[Source]:
-    """The files that were looked at, with what they gave; recorded ones only where they gave something."""
+    """The files that were read, with their contents; recorded files only if they were used."""
     roofs_of = {name for view in views for part in (*view.parts, *view.others) for roof in part.roofs.all
                 for name in (roof.run, *(reading.run for reading in roof.readings))}
     made = live.sources + stored.sources

@@ -12,7 +12,7 @@ from statistics import median
 from report.data.reading import InputError, date, is_number, table, text, whole
 
 OTHER_ELEMENTS, HANGS, LOST = "stores other elements than its right twin", "did not end in time", "failed while running"
-"""What tests/emulator/faulty/ writes for a planted fault whose wrong results it did not count."""
+"""Written by tests/emulator/faulty/ for a planted fault whose wrong results it did not count."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class EmulatorRate:
     accesses: int
     seconds: tuple[float, ...]
     processor_seconds: tuple[float, ...]
-    """Of all cores together; what else the machine did is not in it."""
+    """Processor seconds of all cores together, without other work on the machine."""
 
     @property
     def per_core(self) -> float:
@@ -114,15 +114,15 @@ class EmulatorFile:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of the launches of a planted fault. `wrong`: results that differ from its right twin's; None where they
-    were not counted, and `failed` says why."""
+    """The outcome of the launches of a planted fault. `wrong`: results that differ from its right twin's; None where
+    they were not counted, for the reason in `failed`."""
 
     wrong: int | None
     failed: str = ""
 
     @property
     def hangs(self) -> bool:
-        """It did not end, and was ended from outside."""
+        """Whether it did not end and was killed."""
         return self.failed == HANGS
 
     @property
@@ -134,7 +134,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class WrongResults:
-    """What came of `launches` launches of each planted fault on a GPU."""
+    """The outcomes of `launches` launches of each planted fault on a GPU."""
 
     path: Path
     machine: str
@@ -145,7 +145,7 @@ class WrongResults:
 
 @dataclass(frozen=True)
 class CompilerFile:
-    """Whether each snippet of experiments/snippets/ was compiled, and by what."""
+    """Whether each snippet of experiments/snippets/ was compiled, and the compilers."""
 
     path: Path
     date: str
@@ -178,16 +178,16 @@ class TwinsFile:
     ratio_within: float
     """Sampling ended at this half-width of a ratio's interval, relative to the ratio."""
     load: float
-    """Of the machine when the last run began: 1 for each process that would compute."""
+    """The machine's load when the last run began: 1 for each process that could compute."""
     within: dict[str, Tally]
     between: dict[str, Tally]
     between_runs: float | None = None
-    """By how much (relative) medians of two runs of that machine may differ with nothing else changed, with 95 %."""
+    """The relative difference that medians of two runs of that machine may have with nothing changed, with 95 %."""
 
 
 def load(path: Path, data: dict) -> (SheetFile | CounterFile | HazardFile | WrongResults | CompilerFile | EmulatorFile |
                                      TwinsFile | None):
-    """The record of a file, by its shape; None if it is none of these."""
+    """The record of a file, by its shape; None if it has none of these shapes."""
     if "empirical" in data:
         return _sheet_file(path, data)
     if "points" in data and "tool" in data:

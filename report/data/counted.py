@@ -1,21 +1,21 @@
-"""What the hardware counters say of one call, in the words of the emulator's counts."""
+"""Hardware counters of one call, in the terms of the emulator's counts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 OF_MEMORY = ("dram_bytes", "dram_bytes_read", "dram_bytes_written", "l2_load_hits")
-"""Counters that depend on what the L2 holds when a kernel begins."""
+"""Counters that depend on the contents of the L2 when a kernel begins."""
 OPERATIONS = {"ffma": 2, "fadd": 1, "fmul": 1, "dfma": 2, "dadd": 1, "dmul": 1}
 """Floating-point operations of one executed instruction of a thread, by counter."""
 
 VARYING = ("dram_bytes", "dram_bytes_read", "dram_bytes_written", "l2_bytes", "l2_load_sectors", "l2_load_hits", "l2_store_sectors")
-"""Counters of the L2 and of DRAM: what is in the caches differs from run to run, and with it how much moves. Counts of instructions,
-requests and sectors of the L1 do not."""
+"""Counters of the L2 and of DRAM. They depend on the contents of the caches and vary from run to run; counts of
+instructions, requests and sectors of the L1 do not."""
 
 
 def apart(profiles: Sequence[Mapping[str, float]]) -> float:
-    """By how much (relative) the counters that vary differ at most between profiles of one launch; 0 of a single one."""
+    """The largest relative difference of the varying counters between profiles of one launch; 0 for a single profile."""
     known = [[c[key] for c in profiles if c.get(key)] for key in ("dram_bytes", "l2_bytes")]
     return max((max(values) / min(values) - 1 for values in known if values), default=0.0)
 

@@ -25,7 +25,8 @@ class Declaration:
 
 
 def of(name: str, text: object) -> Declaration:
-    """From the text in the results; from experiments/NAME.toml where that says nothing of the report."""
+    """The declaration from the text in the results, or from experiments/NAME.toml if that text does not declare the
+    report."""
     for table in (_parsed(str(text or "")), _of_file(name)):
         if "report" in table or "chapter" in table:
             return _declaration(table)

@@ -29,7 +29,7 @@ class Rung:
     peers: dict[str, Ratio]
     """Its speed over each peer, by the peer's title."""
     share: Share | None
-    """Of the measured arithmetic peak of its type."""
+    """Its share of the measured arithmetic peak of its type."""
     use: Use
     over_fastest: Ratio | None = None
     """Its speed over the fastest own rung; None of that itself and of peers."""
@@ -91,7 +91,8 @@ class Ladder:
         return max(level, key=lambda r: r.number, default=self.fastest)
 
     def is_along(self, point: Point) -> bool:
-        """Whether a point is of a square and differs from the rungs' sizes in numbers alone, not in a word such as a layout."""
+        """Whether a point is of a square and differs from the rungs' sizes only in numbers, not in a word such as a
+        layout."""
         return point.n is not None and _words(point) == _words(self.rungs[0].point)
 
     def best_at(self) -> dict[tuple, Point]:
@@ -114,10 +115,9 @@ def _words(point: Point) -> dict[str, str]:
 
 
 def build(part: Part | None, family: str, type_: str, size: object = None) -> Ladder | None:
-    """The ladder of one problem and type from the part's points on the whole machine; None where there is none.
-
-    At `size` (the side of a square, or a table of sizes); where that was not measured, at the largest size that most
-    kernels have, and the ladder's note says so.
+    """The ladder of one problem and type from the part's points on the whole machine; None without points. `size`: the
+    side of a square, or a table of sizes. If it was not measured, the ladder is at the largest size that most kernels
+    have, and its note states that.
     """
     points = [replace(p, threads=1) if p.kernel.is_serial else p
               for p in (whole_machine(part.timed(family, type_)) if part else ()) if p.value]

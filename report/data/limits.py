@@ -1,13 +1,13 @@
-"""What limits a kernel: what it uses of each resource, as counts over its time over the roof of that resource.
+"""What limits a kernel: its use of each resource, which is its count divided by its time and by the roof of that resource.
 
-On the GPU the hardware counts, and no time is taken under a profiler: the counts are of runs of their own. On the CPU
-the counts are bytes by level, by hardware events where there are any, else by the kernel's formula. After Williams and
-others, Roofline (2009), with a roof for each resource.
+On the GPU the hardware counts, in separate runs, so that no time is measured under a profiler. On the CPU the counts are
+bytes by level, by hardware events where there are any, else by the kernel's formula. After Williams and others, Roofline
+(2009), with a roof for each resource.
 
-Shares are given twice: of the roof, and of the roof at the clock that the kernel ran at. Arithmetic, instruction issue, the
-L1 and shared memory are driven by the multiprocessors' clock and slow down with it; the L2 and DRAM have clocks of their own.
-What lowers the clock of a GPU that works hard is the power of its board, which is therefore a resource, too: where its mean
-power is at the limit, power is what limits, however near the other roofs are.
+Shares are given twice: of the roof, and of the roof at the clock that the kernel ran at. The multiprocessors' clock
+drives arithmetic, instruction issue, the L1 and shared memory; the L2 and DRAM have clocks of their own. The power of
+the board lowers the clock of a busy GPU, and is therefore a resource, too: where its mean is at the limit, power limits
+the kernel, however near the other roofs are.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ DRIVEN = (L1, SHARED, ISSUE, ARITHMETIC)
 LEVEL_OF = {DRAM: "DRAM", L3: "L3", L2: "L2", L1: "L1", SHARED: "SHARED"}
 """The level in a roof's label of each resource that has a bandwidth."""
 LIMITS = 0.8
-"""From this share on a resource is said to limit; below it is only the nearest roof."""
+"""From this share on, a resource is said to limit; below it is only the nearest roof."""
 POWER_LIMITS = 0.95
-"""From this part of its limit on the board's power is said to limit. Below, it is no roof: power that is left speeds up nothing."""
+"""From this part of its limit on, the board's power is said to limit. Below, it is no roof: unused power does not speed
+up a kernel."""
 SLOWED = 0.01
-"""By more than this part a clock is lower than the highest."""
+"""A clock that is lower than the highest by more than this part counts as lowered."""
 NEARLY_ALL = 0.95
 """From this part of the L1's share on, it is attributed to shared memory."""
 WAVEFRONT = 128
@@ -105,7 +106,7 @@ def is_at_power_limit(part: Part, point: Point) -> bool:
 
 
 def _is_slowed(part: Part, point: Point) -> bool:
-    """Whether the samples ran at a lower clock than the highest roofs did; taken to be so where one of them is not known."""
+    """Whether the samples ran at a lower clock than the highest roofs; assumed if a clock is not known."""
     clock, best = clock_of(point), part.roofs.clock_mhz
     return not clock or not best or clock < (1 - SLOWED) * best
 
@@ -117,7 +118,7 @@ def _clocks(part: Part, point: Point) -> dict[str, float | None]:
 
 
 def counts(part: Part, point: Point) -> dict[str, float]:
-    """Of each resource what one call asks of it: bytes, wavefronts, instructions, operations; known ones."""
+    """The known amounts of each resource that one call uses: bytes, wavefronts, instructions, operations."""
     if point.kernel.side == "cpu":
         found = {name: moved(point, LEVEL_OF[name]) for name in (L1, L2, L3, DRAM)}
     else:
@@ -135,7 +136,7 @@ def moved(point: Point, level: str) -> float | None:
 
 
 def _shared_bytes(counters: dict[str, float]) -> float | None:
-    """By the wavefronts of loads and stores; by the exact ones where both are known."""
+    """Bytes by the wavefronts of loads and stores; by the exact counts if both are known."""
     for suffix in ("_exact", ""):
         both = [counters.get(f"shared_{kind}_wavefronts{suffix}") for kind in ("load", "store")]
         if None not in both:
@@ -144,7 +145,7 @@ def _shared_bytes(counters: dict[str, float]) -> float | None:
 
 
 def _capacities(part: Part, point: Point) -> dict[str, float]:
-    """What each resource serves in a second at best, for the point's threads."""
+    """The most that each resource serves per second, for the point's threads."""
     roofs = part.roofs.of_threads(point.threads if point.kernel.side == "cpu" else None)
     levels, peak = roofs.levels(), roofs.peak(point.kernel.type)
     most = {name: levels[level].value * 1e9 for name, level in LEVEL_OF.items() if level in levels}

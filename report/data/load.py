@@ -1,4 +1,4 @@
-"""Reads a result file into records. Rejects what it cannot trust, in one line: which file, what, where."""
+"""Reads a result file into records. Rejects invalid contents with one line: file, place and reason."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ NOT_COUNTERS = {"repetitions", "repetition_index", "family_index", "per_family_i
                 "timeline", "waited_seconds", "watched_seconds", "stolen_seconds", "involuntary_switches"}
 LEAST_ALONE = 0.001
 WATCHED = ("watched_seconds", "gpu_others_share")
-"""What a sample has where its recorder watched what other work did meanwhile."""
+"""Keys of samples whose recorder watched other work."""
 OTHERS = ("others_processors", "gpu_others_share")
 """Counters that each sample has a reading of: the mean over all samples is kept."""
 MEANS = ("sm_clock_mhz", "power_w")
 """The mean over the samples that count."""
 MIDDLES = ("energy_j",)
-"""And the median of these."""
+"""The median over the samples that count."""
 FRACTIONS = ("occupancy_theoretical", "occupancy_achieved")
 
 
@@ -66,7 +66,7 @@ def _run(path: Path, data: dict, version: object) -> Run:
 
 
 def _swept(names: Iterable[str]) -> set[str]:
-    """Those that differ from another one in the number of the CPU's threads alone; on a GPU "threads" is a tunable."""
+    """Points that differ from another one only in the number of the CPU's threads; on a GPU "threads" is a tunable."""
     alike: dict[str, list[str]] = {}
     for name in names:
         if "/cpu/" in f"/{name}" and schema.THREADS in schema.name_parts(name):
@@ -205,8 +205,8 @@ def _point(name: str, group: list[dict], kernel: Kernel, problems: dict[str, Pro
 
 
 def _kept(entries: list[dict]) -> list[dict]:
-    """The samples that count: those that other work did not disturb; all of them where the point ended as disturbed, or where
-    there are no others."""
+    """The samples that count: those without a disturbance; all samples if the point ended as disturbed or no others
+    exist."""
     undisturbed = [e for e in entries if not _is_disturbed(e)]
     return entries if str(entries[0].get("stop_reason")) == DISTURBED or not undisturbed else undisturbed
 
@@ -225,13 +225,13 @@ def _waited(entries: list[dict]) -> float:
 
 
 def _without_wait(entry: dict) -> float:
-    """The least that a disturbed sample may have taken alone (seconds): threads that wait make others wait, at a barrier or
-    for a lock, so that all but a thousandth may be due to that."""
+    """The shortest time that a disturbed sample may have taken alone (seconds). Waiting threads make others wait, at a
+    barrier or for a lock, so that all but a thousandth may be due to that."""
     return _seconds(entry) * max(1 - _share_waited(entry), LEAST_ALONE)
 
 
 def _takes(entries: list[dict]) -> list[list[dict]]:
-    """Those that were sampled first, and those that were sampled again, since verified points were above them."""
+    """Samples of the first measurement, then of each repeated one, which is made if verified points are above the roof."""
     found: dict[int, list[dict]] = {}
     for entry in entries:
         found.setdefault(_count(entry, "remeasured") if entry.get("remeasured") else 0, []).append(entry)
@@ -239,7 +239,7 @@ def _takes(entries: list[dict]) -> list[list[dict]]:
 
 
 def _metric(kernel: Kernel, problems: dict[str, Problem], entry: dict) -> Metric:
-    """The problem's own; of a ceiling what it is a ceiling of; else operations, or bytes where there are none."""
+    """The problem's metric; for a ceiling the metric that it bounds; else operations, or bytes without operations."""
     if kernel.is_ceiling:
         return GBYTES if kernel.ceiling_is_bandwidth else GFLOPS
     if kernel.family in problems:

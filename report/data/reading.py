@@ -1,5 +1,5 @@
-"""Reading JSON and TOML that may be anything, packed by gzip or not: every rejection is one line that says which file, where and
-what. What is read has no letters that a terminal would obey or that are not shown (report.plain)."""
+"""Reads JSON and TOML with arbitrary contents, packed by gzip or not. Every rejection is one line with the file, the
+place and the reason. Control characters and characters that are not shown are replaced (report.plain)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from report.plain import plain, plain_lines, plain_values
 ENDINGS = (".json", ".json.gz")
 PACKED = ".gz"
 LARGEST_FILE = 1 << 28
-"""Bytes, unpacked; the largest recorded results have a fiftieth of it."""
+"""Bytes, unpacked; about fifty times the largest recorded results."""
 PIECE = 1 << 20
 """Bytes that are unpacked at once."""
 LONGEST_NAME, LONGEST_TEXT = 300, 1000
@@ -32,7 +32,7 @@ NO_TYPE = re.compile("[^\u0000-\u052f\u1e00-\u22ff\u2500-\u25ff\ud800-\udfff\uff
 MOST_SPELT = 3
 """Texts that are not cut."""
 LARGEST, SMALLEST = 1e30, 1e-30
-"""Sizes of numbers that are no mistake. Products and quotients of some of them are still finite."""
+"""Sizes of valid numbers. Products and quotients of some of them are still finite."""
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 """How a date begins. Others that ISO 8601 allows (20260203) would be shown and compared wrongly."""
 CHECKSUM = re.compile(rb'"checksum": "crc32 ([^"]*)"')
@@ -99,7 +99,7 @@ def plain_name(path: Path | str) -> str:
 
 
 def _bytes(path: Path) -> bytes:
-    """Of a regular file, since a pipe may never end, and a device neither; unpacked."""
+    """The unpacked bytes of a regular file; others are refused, since pipes and devices may never end."""
     if path.exists() and not path.is_file():
         raise InputError(path, "file", "not a regular file")
     if path.stat().st_size > LARGEST_FILE:
@@ -108,7 +108,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _unpacked(path: Path) -> bytes:
-    """By pieces, since a small file may unpack to any size; whole by gzip's own length and checksum."""
+    """Unpacks in pieces, since a small file may unpack to any size, and checks gzip's own length and checksum."""
     unpack, made = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS), bytearray()
     try:
         with path.open("rb") as file:
@@ -127,7 +127,7 @@ def _unpacked(path: Path) -> bytes:
 
 
 def _check_sum(path: Path, read: bytes) -> None:
-    """Of results that have a checksum: the CRC-32 of the file with zeros in its own place."""
+    """Checks the checksum, if there is one: the CRC-32 of the file with zeros in place of the checksum."""
     found = CHECKSUM.search(read)
     if found and f"{zlib.crc32(read[:found.start(1)] + b'0' * 8 + read[found.end(1):]):08x}".encode() != found[1]:
         raise InputError(path, "context.checksum", "does not fit: damaged or edited since it was written; copy it again, "
@@ -171,7 +171,8 @@ def _shown(key: str, value: str) -> str:
 
 
 def _spelt(letters: re.Match) -> str:
-    """Letters without a type by their numbers, 'U+77E9 U+9635', so that no box stands for them; the first of many."""
+    """Letters that the type lacks, by their numbers, 'U+77E9 U+9635', so that they are not shown as boxes; the first of
+    many."""
     codes = [f"U+{ord(letter):04X}" for letter in letters[0]]
     return " ".join(codes[:MOST_SPELT] + ["…"] * (len(codes) > MOST_SPELT))
 

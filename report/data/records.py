@@ -59,7 +59,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Kernel:
-    """What a kernel's own record says of it."""
+    """A kernel's record."""
 
     name: str
     title: str
@@ -82,7 +82,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Flag:
-    """An entry, or one field of it, that was kept out of the statistics, and why."""
+    """An entry, or one of its fields, that was left out of the statistics, with the reason."""
 
     file: str
     entry: str
@@ -101,7 +101,7 @@ class Point:
     tunables: dict[str, float | str]
     metric: Metric = GFLOPS
     amount: float | None = None
-    """What one call does, in the metric's unit times seconds: value = amount / time. None where there is no rate."""
+    """The amount of one call, in the metric's unit times seconds: value = amount / time. None where there is no rate."""
     times: tuple[float, ...] = ()
     turns: tuple[int, ...] = ()
     """The repetition of each of its times. Times of interleaved points with the same number are of the same round."""
@@ -173,7 +173,7 @@ class Point:
 
     @property
     def extremes(self) -> tuple[float, float]:
-        """Least and greatest time; of a disturbed point from what the least may have been without its waits."""
+        """The shortest and the longest time; for a disturbed point the shortest may be less, without its waits."""
         least = self.summary.low if self.is_disturbed and self.summary.has_interval else min(self.times)
         return min(least, min(self.times)), max(self.times)
 
@@ -198,7 +198,7 @@ class Point:
 
     @property
     def is_product(self) -> bool:
-        """Of matrices of m × k and k × n."""
+        """Whether it multiplies matrices of m × k and k × n."""
         return self.sizes.keys() >= SQUARE and self.metric == GFLOPS
 
     @property

@@ -149,7 +149,7 @@ class Share:
 
     @property
     def told(self) -> float | None:
-        """For tables and CSV."""
+        """The value for tables and CSV."""
         return told(self.value)
 
     @property
@@ -237,7 +237,7 @@ class Roofs:
         return [found[label] for label in sorted(found)]
 
     def bound(self, intensity: float, type_: str, level: str = "DRAM") -> float | None:
-        """min(bandwidth × intensity, peak) in GFLOP/s; None where one of them is unknown."""
+        """min(bandwidth × intensity, peak) in GFLOP/s; None if one of them is unknown."""
         memory, peak = self.levels().get(level), self.peak(type_)
         return min(memory.value * intensity, peak.value) if memory and peak else None
 
@@ -376,7 +376,7 @@ def host(run: Run) -> str:
 
 
 def book(runs: Iterable[tuple[Run, bool]]) -> Book:
-    """Of all runs, each with whether it is a recorded one; a file that was found twice counts once."""
+    """The book of all runs, each with whether it is a recorded one; a file that was found twice counts once."""
     groups: dict[tuple, tuple[Machine, list[Roof]]] = {}
     for run, recorded in {run.path.resolve(): (run, recorded) for run, recorded in runs}.values():
         for side in SIDES:

@@ -1,18 +1,18 @@
-"""The best code of each side at each size, on one host: what every comparison of a GPU with a CPU rests on.
+"""The best code of each side at each size, on one host: the basis of every comparison of a GPU with a CPU.
 
-A kind of host is a model of CPU with its number of cores and the model of GPU that is in it. Where several hosts of that kind
-were measured, both codes of a comparison are from one of them, which the board of its GPU names. At each size it is the host
-whose two codes come nearest to the best ones of all hosts. No kernel counts whose record allows it a larger error than the
-usual algorithm's. The best is taken over all experiments on that host. Where several of them measured the same thing, that
-whose ladder it is on counts, so that its value is the same in every section; taking the fastest of the runs would favour the
-side that was measured more often.
+A kind of host is a model of CPU with its number of cores and the model of GPU in it. If several hosts of that kind were
+measured, both codes of a comparison are from one of them, identified by the board of its GPU: at each size, the host whose
+two codes are nearest to the best ones of all hosts. Kernels whose record allows a larger error than the usual algorithm's
+do not count. The best is taken over all experiments on that host. If several experiments measured a kernel, the one whose
+ladder it is on counts, so that its value is the same in every section; the fastest of the runs would favour the side that
+was measured more often.
 
-From which size on the GPU is faster is asked of the common sizes alone: nothing between two sizes is guessed. There a kernel
-that was left out at one size, but measured at a smaller and at a larger one, counts with its time on the line between these:
-which kernels an experiment lists at a size shall not decide where the GPU begins to win.
+The size from which on the GPU is faster is one of the common sizes: nothing between two sizes is guessed. A kernel that was
+left out at one size, but measured at a smaller and at a larger one, counts there with its time on the line between these,
+so that the experiments' choice of kernels at a size does not decide where the GPU begins to win.
 
-A run times each copy once, as the median of three. So a copy's interval is by what the runs of the machine differ by that copied
-the same operands, those of about as many bytes.
+A run times each copy once, as the median of three. So a copy's interval is the difference between runs of the machine
+that copied the same operands, taken from copies of similar size.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Measured:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Of its time: the 95 % interval of the median within the run; below six samples the least and the greatest."""
+        """The 95 % interval of its median time within the run; below six samples the shortest and the longest time."""
         s = self.point.summary
         return (s.low, s.high) if s.has_interval else (min(self.point.times), max(self.point.times))
 
@@ -99,7 +99,7 @@ class Pair:
     gpu: Measured
     moving: Time | None
     times: tuple[Time, Time]
-    """Of the CPU's and of the GPU's best code, kernels left out at this size included."""
+    """Times of the CPU's and of the GPU's best code, including kernels left out at this size."""
 
     @property
     def copies(self) -> float | None:
@@ -107,11 +107,11 @@ class Pair:
         return self.moving and self.moving[0]
 
     def is_won(self, extra: Time = NO_COPIES) -> bool:
-        """Whether the whole interval of the quotient says that the GPU is faster, with `extra` time on its side."""
+        """Whether the whole interval of the quotient is above 1, with `extra` time for the GPU."""
         return self._gain(*self.times, extra).is_faster
 
     def gain(self, extra: Time = NO_COPIES) -> Gain:
-        """With `extra` time on the GPU's side."""
+        """The speed-up with `extra` time for the GPU."""
         return self._gain((self.cpu.seconds, *self.cpu.ends), (self.gpu.seconds, *self.gpu.ends), extra)
 
     def _gain(self, cpu: Time, gpu: Time, extra: Time) -> Gain:
@@ -121,12 +121,12 @@ class Pair:
 
     @property
     def moved(self) -> Gain | None:
-        """With the copies; None where they are unknown."""
+        """The speed-up including the copies; None where they are unknown."""
         return None if self.moving is None else self.gain(self.moving)
 
     @property
     def bytes(self) -> float | None:
-        """Of inputs and outputs."""
+        """Bytes of inputs and outputs."""
         return self.gpu.point.counters.get("bytes_min") or self.cpu.point.counters.get("bytes_min")
 
 
@@ -143,7 +143,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Sides:
-    """One problem, data type and what else is asked (function, radius, data …), at all sizes that both sides measured."""
+    """One problem, data type and further question (function, radius, data …), at all sizes that both sides measured."""
 
     problem: Problem
     type: str
@@ -173,7 +173,7 @@ class Sides:
 
 
 def of_views(views: Iterable[View]) -> dict[tuple[str, str, Rest], Sides]:
-    """By family, type and question all that both sides of the study's host answered at one common size at least."""
+    """By family, type and question, the pairs of the study's host, for all that both sides measured at a common size."""
     views = list(views)
     found = {side: _points(views, side) for side in ("cpu", "gpu")}
     copied, made = _copied(views), {}
@@ -216,13 +216,13 @@ def swept(point: Point) -> float | None:
 
 
 def question(point: Point) -> Rest:
-    """What a point answers besides its size: its further sizes, and its data set."""
+    """The question that a point answers, apart from its size: its further sizes, and its data set."""
     rest = tuple(sorted((k, v) for k, v in point.sizes.items() if k not in SQUARE))
     return (*rest, *((("data", point.data),) if point.data else ()))
 
 
 def timed_points(part: Part) -> list[Point]:
-    """Of every family on any number of threads, since fewer are faster at small sizes; on no more than the machine has."""
+    """Timed points of every family on any number of threads up to the machine's, since fewer are faster at small sizes."""
     return [p for family in sorted({p.kernel.family for p in part.points}) for p in part.timed(family) if not p.oversubscribed]
 
 
@@ -246,7 +246,7 @@ def _is_of(view: View, kernel: Kernel) -> bool:
 
 
 def _best_times(found: Mapping[float, list[Measured]], sizes: Sequence[float]) -> dict[float, Time]:
-    """Of the fastest kernel at each size, whether it was measured there or just at a smaller and a larger one."""
+    """The time of the fastest kernel at each size, measured there or interpolated between a smaller and a larger size."""
     kernels: dict[str, dict[float, Time]] = defaultdict(dict)
     for n, some in found.items():
         for m in sorted(some, key=lambda m: m.seconds, reverse=True):
@@ -264,12 +264,13 @@ def _between(known: Mapping[float, Time], n: float) -> Time | None:
 
 
 def _operands(part: Part, point: Point) -> tuple[str, str, str, str]:
-    """What the copies of a point depend on, its host included."""
+    """The key of the copies of a point, including its host."""
     return board(part), point.kernel.family, point.kernel.type, str(sorted(point.sizes.items()))
 
 
 def _copied(views: Iterable[View]) -> Copies:
-    """Of all operands that were copied on hosts of the study's kind: their bytes, at least 1, and the seconds of the copies there and back by run."""
+    """For all operands that were copied on hosts of the study's kind: their bytes, at least 1, and by run the seconds of
+    the copies there and back."""
     found: Copies = {}
     for part in (view.host["gpu"] for view in views if "gpu" in view.host):
         for p in part.points:
@@ -280,7 +281,8 @@ def _copied(views: Iterable[View]) -> Copies:
 
 
 def _moving(copied: Copies, found: Iterable[Measured]) -> Time | None:
-    """They depend on the operands alone: the median over the runs that copied these, and by how much one run's may differ."""
+    """The time of the copies, which depends only on the operands: the median over the runs that copied them, with the
+    range in which one run may differ."""
     bytes_, of_run = next((copied[operands] for m in found if (operands := _operands(m.part, m.point)) in copied), (0.0, {}))
     if not of_run:
         return None

@@ -37,13 +37,13 @@ def correlation(samples: Sequence[float]) -> float:
 
 
 def independent_share(r: float) -> float:
-    """As how large a share of their number samples count that are so correlated; a negative correlation counts as none."""
+    """The share of samples that count as independent at this correlation; negative correlations count as none."""
     r = min(max(r, 0.0), MOST_CORRELATED)
     return (1 - r) / (1 + r)
 
 
 def effective(samples: Sequence[float]) -> float:
-    """As how many independent samples these count. common/harness/statistics.cpp has the same."""
+    """The number of independent samples that these count as. common/harness/statistics.cpp has the same."""
     return len(samples) * independent_share(correlation(samples))
 
 
@@ -51,7 +51,7 @@ def effective(samples: Sequence[float]) -> float:
 class Summary:
     """Median with its interval (None below six samples), quartiles, minimum and number of samples.
 
-    The interval says where the median of this run lies, not that of the next one.
+    The interval is for the median of this run and does not predict the next one.
     """
 
     median: float
@@ -90,7 +90,7 @@ def median_ranks(n: int, miss: float = MISS) -> tuple[int, int] | None:
 
 
 def score(miss: float) -> float:
-    """Of the normal distribution: 1.96 for 2.5 %."""
+    """The score of the normal distribution: 1.96 for 2.5 %."""
     return -NormalDist().inv_cdf(miss)
 
 
@@ -107,10 +107,10 @@ def correlated_ranks(n: int, independent: float, miss: float = MISS) -> tuple[in
 
 
 def median_interval(samples: Sequence[float], miss: float = MISS) -> tuple[float, float] | None:
-    """Where the median of positive samples lies, in their unit, each end missing with that probability; None below six.
+    """The interval of the median of positive samples, in their unit; each end misses with this probability. None below six.
 
-    Between two samples, by their ranks. Where so many samples cannot give so sure an interval, it is that of all of them,
-    on each side as many times as wide, on a logarithmic scale, as the normal distribution's scores are.
+    Its ends are samples, by their ranks. If the samples are too few for this probability, it is the interval of all
+    samples, stretched on each side on a logarithmic scale by the ratio of the normal distribution's scores.
     """
     values, n = sorted(map(float, samples)), len(samples)
     if n < FEWEST_FOR_INTERVAL:
@@ -151,10 +151,10 @@ def student(degrees: int, miss: float = MISS) -> float:
 
 
 def between_runs(series: Iterable[Sequence[float]], differing: int = 2) -> float | None:
-    """By how much (relative) the medians of two runs may differ with nothing else changed, with 95 %: from the medians of
-    several runs, one sequence of positive numbers for each thing that was measured. None if they are too few.
+    """The relative difference that medians of two runs may have with nothing changed, with 95 %: from the medians of
+    several runs, one sequence of positive numbers for each measured quantity. None if they are too few.
 
-    `differing`: 1 for by how much that of one run may differ from what many runs would give."""
+    `differing`: 1 for the difference of one run's median from the value of many runs."""
     logs = [np.log(medians) for medians in series if len(medians) > 1]
     degrees = sum(len(own) - 1 for own in logs)
     if degrees < FEWEST_REPEATED:
@@ -164,8 +164,8 @@ def between_runs(series: Iterable[Sequence[float]], differing: int = 2) -> float
 
 
 def between(*points) -> float:
-    """The part between runs of a comparison of these timed points (relative); 0 where all are of one run. Where a roof was
-    measured in the other point's run as well, and was about the same there, it is what the two differ by."""
+    """The part between runs of a comparison of these timed points (relative); 0 if all are of one run. If a roof was
+    also measured in the other point's run, with about the same value, it is the difference between the two."""
     return max((_between(a, b) for a, b in combinations(points, 2) if a.run != b.run), default=0.0)
 
 
@@ -278,7 +278,7 @@ def weakened(p: float, share: float) -> float:
 
 
 def gap_test(quotients: Sequence[float]) -> float:
-    """Two-sided p that the median of the quotients is not beyond GAP from 1, on the side where it lies."""
+    """Two-sided p that the median of the quotients is not beyond GAP from 1, on its side of 1."""
     middle = median(quotients)
     if abs(math.log(middle)) <= math.log1p(GAP):
         return 1.0
@@ -312,7 +312,7 @@ def rank_test(a: Sequence[float], b: Sequence[float]) -> float | None:
 
 @cache
 def _least_of_rank_test(a: int, b: int) -> float | None:
-    """Where every sample of one side is below all of the other."""
+    """The p if every sample of one side is below all of the other."""
     return rank_test(range(a), range(a, a + b))
 
 

@@ -9,7 +9,7 @@ from report.data.reading import is_number
 
 @dataclass(frozen=True)
 class Span:
-    """One copy or launch of a call: what it is, on which of its streams, when it began and ended (seconds)."""
+    """One copy or launch of a call: its kind, its stream, and when it began and ended (seconds)."""
 
     what: str
     stream: int
@@ -18,7 +18,7 @@ class Span:
 
 
 def of(entries: list[dict]) -> tuple[Span, ...]:
-    """Of the one entry of a point that has it; spans that are malformed are left out."""
+    """The timeline of the first entry that has one; malformed spans are left out."""
     found = next((e["timeline"] for e in entries if isinstance(e.get("timeline"), list)), ())
     spans = (s for s in found if isinstance(s, dict) and all(is_number(s.get(k)) for k in ("stream", "begin", "end")))
     return tuple(Span(str(s.get("what") or ""), int(s["stream"]), float(s["begin"]), float(s["end"])) for s in spans

@@ -1,4 +1,4 @@
-"""What one experiment sees: its own runs by side, the machine's roofs and counters, its declaration."""
+"""The view of one experiment: its own runs by side, the machine's roofs and counters, its declaration."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class View:
     cpu: Part | None = None
     gpu: Part | None = None
     counts: Part | None = None
-    """What the emulator counted."""
+    """The part that the emulator counted."""
     others: tuple[Part, ...] = ()
     """The CPU's part on further machines, newest first."""
     companions: Companions = Companions()

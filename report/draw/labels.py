@@ -22,9 +22,9 @@ def wrap(text: str, limit: int) -> str:
 
 def spread(positions: Sequence[float], heights: float | Sequence[float], low: float = -1e30,
            high: float = 1e30) -> list[float]:
-    """Centres moved as little as it takes for labels of these heights not to overlap, within low…high, order kept.
+    """Moves centres as little as necessary for labels of these heights not to overlap, within low…high, in the same order.
 
-    One height serves for all. Clusters that would collide are centred on the mean of their wishes (pool adjacent
+    One height may be given for all. Overlapping clusters are centred on the mean of their wishes (pool adjacent
     violators).
     """
     sizes = [heights] * len(positions) if isinstance(heights, (int, float)) else list(heights)
@@ -61,7 +61,7 @@ def box_points(ax) -> tuple[float, float, float, float]:
 
 @dataclass(frozen=True)
 class Label:
-    """A label as it was drawn: what it says, its box, how far its own mark is and the nearest other one, all in points."""
+    """A drawn label: its text, its box, and the distances of its own mark and of the nearest other one, all in points."""
 
     text: str
     box: tuple[float, float, float, float]
@@ -72,7 +72,7 @@ class Label:
 
 
 def remember(ax, text: str, box: tuple, distances: tuple[float, float], has_leader: bool, line: tuple | None = None) -> None:
-    """For whoever looks at the figure afterwards, such as a test."""
+    """Records a label for later checks of the figure, such as tests."""
     ax.figure.labels = [*drawn(ax.figure), Label(text, box, *distances, has_leader, line)]
 
 

@@ -53,10 +53,10 @@ class Series:
 def draw(ax, series: Sequence[Series], xlabel: str, ylabel: str, log_x: bool = True, log_y: bool = False,
          limit: int = 22, unit: str = "", xlim: tuple[float, float] | None = None,
          ylim: tuple[float, float] | None = None) -> None:
-    """Series into axes whose right margin has room for labels of `limit` characters a line.
+    """Draws series into axes whose right margin has room for labels of `limit` characters per line.
 
-    With the unit of the values (GFLOP/s, cell/s, s) the axis is scaled to a fitting prefix and says it. Limits are given
-    here and not set afterwards, since the labels are placed by them.
+    With the unit of the values (GFLOP/s, cell/s, s) the axis is scaled to a fitting prefix, which its label has. Limits
+    are given here and not set afterwards, since the placement of labels depends on them.
     """
     if len(series) > style.MOST:
         raise ValueError(f"{len(series)} series in one figure; at most {style.MOST} are distinguishable")
@@ -140,7 +140,7 @@ def roof(ax, value: float, text: str, is_crossed: bool) -> None:
 
 
 def _apart(series: Series, factor: float) -> Series:
-    """Its marks alone, that much aside of their places."""
+    """Its marks without lines, moved aside by this factor."""
     return replace(series, joined=False, dots=[replace(d, x=d.x * factor) for d in series.dots])
 
 
@@ -157,7 +157,7 @@ def _fitting(ax, xs: list[float]) -> list[float]:
 
 
 def one(ax, series: Series, look: dict, sheet: Paper | None = None) -> None:
-    """One series; noted on the paper where labels are to keep clear of it."""
+    """Draws one series; records it on the paper if labels are to avoid it."""
     dots = sorted(series.dots, key=lambda d: d.x)
     for part in _joined(ax, dots) if series.joined else ():
         ax.plot([d.x for d in part], [d.y for d in part], color=look["color"], linestyle=look.get("linestyle", "-"), zorder=2)
@@ -180,7 +180,7 @@ def one(ax, series: Series, look: dict, sheet: Paper | None = None) -> None:
 
 
 def _arrows(ax, dots: Sequence[Dot], colour: str) -> None:
-    """Where an interval leaves the axis."""
+    """Draws arrows where an interval leaves the axis."""
     bottom, top = ax.get_ylim()
     for marker, edge, cut in (("^", 1, [d for d in dots if d.high > top]), ("v", 0, [d for d in dots if d.low < bottom])):
         ax.plot([d.x for d in cut], [edge] * len(cut), marker, color=colour, markersize=3.2, zorder=3, clip_on=False, linestyle="",
@@ -188,7 +188,7 @@ def _arrows(ax, dots: Sequence[Dot], colour: str) -> None:
 
 
 def _joined(ax, dots: Sequence[Dot]) -> list[list[Dot]]:
-    """Runs of points that are near enough on a logarithmic axis for a line between them to say something."""
+    """Runs of points that are near enough on a logarithmic axis to be joined by a line."""
     runs: list[list[Dot]] = []
     for d in dots:
         if runs and (ax.get_xscale() != "log" or d.x <= FAR * runs[-1][-1].x):

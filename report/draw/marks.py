@@ -10,15 +10,15 @@ from report.draw import labels, style
 from report.draw.paper import LINE, MARK, TEXT, Box, Paper, strip, text_width
 
 CLEARLY = 0.7
-"""A label's own mark is so much nearer than any other, or has a leader line to it."""
+"""A label's own mark is nearer than any other one by this factor, or has a leader line to it."""
 REACH, TURNS = (12.0, 17.0, 24.0, 33.0, 45.0, 60.0, 80.0), 24
-"""How far away a label with a leader line may stand, points, and in how many directions it is tried."""
+"""Distances (points) at which a label with a leader line is tried, and the number of directions."""
 NEAR = 1.13
 """Marks of one name, or with numbers, whose places differ by less than this factor share a label."""
 HIDDEN = 1.5
-"""Marks so near (points) that one hides the other share a label whatever they are called."""
+"""Marks closer than this (points) hide each other, and share a label with any names."""
 AWAY, FURTHER = 6.0, 2.5
-"""A label with a leader line keeps so far (points) from others' marks, if it need not be this many times as far from its own."""
+"""A label with a leader line keeps AWAY points from others' marks, unless that puts it FURTHER times as far from its own."""
 LOOKS = {"requested": {"marker": "o", "markersize": 4.6}, "L1": {"marker": "^", "markersize": 4.4},
          "L2": {"marker": "s", "markersize": 4.0}, "L3": {"marker": "v", "markersize": 4.2},
          "DRAM": {"marker": "D", "markersize": 4.0, "markerfacecolor": "white"}}
@@ -94,13 +94,13 @@ def _near(ax, a: Mark, b: Mark) -> bool:
 
 
 def _spots(ax, group: Sequence[Mark]) -> list[tuple[float, float]]:
-    """Where a group's markers are, from the left, points."""
+    """The places of a group's markers, from the left, points."""
     return sorted({labels.to_points(ax, x, m.y) for m in group for x in m.xs.values()})
 
 
 def _texts(group: Sequence[Mark]) -> list[str]:
-    """What may be written at a group, the longest first: all numbers, with the name of a main one or of a single one after its
-    own; without numbers all names."""
+    """The possible texts at a group, the longest first: all numbers, with the name of a main or only mark after its own;
+    without numbers all names."""
     main = next((m for m in group if m.is_main), group[0] if len({m.name for m in group}) == 1 else None)
     tags = _tags(group)
     if not tags:
@@ -113,9 +113,9 @@ def _texts(group: Sequence[Mark]) -> list[str]:
 
 
 def _label(ax, group: list[Mark], sheet: Paper) -> None:
-    """Numbers and a name next to a group's marks, where they hide nothing and no other mark is as near; else numbers alone.
-    Without numbers all names. Where there is no such place, a leader line joins the shortest text to one of its marks;
-    where there is no room for that either, there is no label."""
+    """Writes numbers and a name next to a group's marks, where they hide nothing and no other mark is as near; else
+    numbers only. Without numbers all names. If there is no such place, a leader line joins the shortest text to one of
+    its marks; if there is no room for that, there is no label."""
     is_main, owners, texts, spots = any(m.is_main for m in group), [m.owner for m in group], _texts(group), _spots(ax, group)
     for text in filter(None, texts):
         width = text_width(text, style.SMALL)

@@ -1,7 +1,7 @@
-"""What is already drawn on a figure, so that labels can keep clear of it. All lengths in points (1/72 inch).
+"""Records what is already drawn on a figure, so that labels can avoid it. All lengths in points (1/72 inch).
 
-Marks, lines and texts are remembered as small boxes; a label is put at the first of its possible places that is free,
-or at the one that hides least. No chance is involved, so the same figure is drawn the same way again.
+Marks, lines and texts are recorded as small boxes. A label is placed at the first of its possible places that is free,
+or at the one that hides least. There is no randomness, so the same figure is always drawn identically.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Paper:
     def __init__(self, limits: Box):
         self.limits = limits
         self.spots: list[tuple[float, float, object]] = []
-        """What labels belong to: markers, and places along the lines that join them, with their owner."""
+        """Places that labels belong to: markers, and points along the lines that join them, with their owner."""
         self._boxes: list[Box] = []
         self._weights: list[float] = []
 

@@ -17,8 +17,8 @@ OFF = 5.5
 
 def draw(ax, roofs: Roofs, type_: str, shown: Sequence[Mark], guides: Sequence[float], about: str,
          levels: Sequence[str] | None = None, more: Sequence[Roof] = ()) -> None:
-    """The whole plot into empty axes; `about` says which bytes they count; `levels`: only these slopes, of the whole machine; `more`: further
-    flat roofs."""
+    """Draws the whole plot into empty axes. `about`: which bytes they count; `levels`: only these slopes, of the whole
+    machine; `more`: further flat roofs."""
     roofs, shown = roofs.of_threads(None), [m for m in shown if m.xs]
     slopes = {name: roof for name, roof in roofs.levels().items() if levels is None or name in levels}
     _frame(ax, roofs, type_, [*shown, *(Mark("", "", r.value, {}) for r in more)], guides, slopes, about)
@@ -54,7 +54,7 @@ def _frame(ax, roofs: Roofs, type_: str, shown, guides, slopes: dict[str, Roof],
 
 
 def _ends(ax, roof: Roof, peak: Roof | None) -> tuple[tuple[float, float], tuple[float, float]] | None:
-    """Where a slope enters the axes and where it meets the peak."""
+    """The points where a slope enters the axes and where it meets the peak."""
     (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
     start, end = max(x0, y0 / roof.value), min(x1, (min(y1, peak.value) if peak else y1) / roof.value)
     return ((start, start * roof.value), (end, end * roof.value)) if end > start else None

@@ -1,4 +1,4 @@
-"""A ladder as a figure: one row for each rung, its rate as a mark, what it gained and what it is near."""
+"""A ladder as a figure: one row for each rung, with its rate as a mark, its gain and its nearest roof."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def draw(fig, ladder: Ladder) -> None:
 
 
 COLUMNS = (47.0, 85.0, 118.0, 125.0)
-"""Where the columns to the right of the axes end (the last: begins), points."""
+"""The ends of the columns to the right of the axes (the last: its beginning), points."""
 
 
 def _label(rung: Rung, threads: int) -> str:

@@ -159,7 +159,7 @@ def finish(fig: Figure) -> None:
 
 
 def tick_labels(axis, is_x: bool) -> list[tuple[float, float, float, str]]:
-    """Of each label of the major ticks in view: the value, where it is along the axis, how long it is (points), and the text."""
+    """For each label of the major ticks in view: the value, its place along the axis, its length (points), and the text."""
     if not axis.get_visible() or not axis.axes.axison or any(label.get_rotation() for label in axis.get_majorticklabels()):
         return []
     low, high = sorted(axis.get_view_interval())

@@ -81,7 +81,7 @@ def figure(view: View, made: Ladder, what: str) -> Figure:
 
 
 def table(view: View, made: Ladder) -> Table:
-    """The ladder at one size: what the requested bytes allow and what is reached."""
+    """The ladder at one size: the bound by the requested bytes and the reached rate."""
     part, rows = made.part, []
     for r in made.rungs:
         top, asked = part.memory(r.point), requested(r.point)

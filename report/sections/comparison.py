@@ -75,7 +75,7 @@ def _ends(gain: Gain) -> str:
 
 
 def where(parts: Sequence[Part]) -> str:
-    """'On a recorded host, NVIDIA H200 with Intel Xeon, 16 cores: ' where nothing of it was measured now."""
+    """'On a recorded host, NVIDIA H200 with Intel Xeon, 16 cores: ', if none of the parts was measured now."""
     if not all(part.recorded for part in parts):
         return ""
     cpu, gpu = (next(part.machine.name for part in parts if part.side == side) for side in ("cpu", "gpu"))
@@ -130,7 +130,7 @@ def _stem(found: Comparison) -> str:
 
 
 def _figures(found: Comparison) -> list[Figure]:
-    """The rates of both, with and without the copies, and the ratio of them."""
+    """The rates of both sides, with and without the copies, and their ratio."""
     what = f"{found.sides.problem.title}, {words.type_name(found.sides.type)}"
     return [
         Figure(f"{_stem(found)}_rates", _rows(found), lambda fig: _rates(fig, found),

@@ -15,7 +15,7 @@ from report.text import blocks
 
 @dataclass(frozen=True)
 class Untold(Section):
-    """Stands for the section of an experiment whose code fails on these results: `warnings` says why."""
+    """Replaces the section of an experiment whose code fails on these results; `warnings` has the reason."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Contribution:
 
 
 def contributions(study: Study) -> list[Contribution]:
-    """All that have something to say, by chapter. What an experiment joins is composed before it."""
+    """All sections with contents, by chapter. Sections that an experiment joins are composed before it."""
     views, made = {view.name: view for view in study.views}, {}
     for view in study.views:
         _compose(view, views, made, ())
@@ -44,8 +44,8 @@ def _compose(view: View, views: Mapping[str, View], made: dict[str, Section | No
 
 
 def told(name: str, make: Callable[[], Section | None]) -> Section | None:
-    """The section, whose tables can be written; of values that its code does not expect one that says so, so that the
-    others are told all the same."""
+    """The section, after a check that its tables can be written. If its code fails on unexpected values, a section that
+    reports that, so that the others are reported in any case."""
     try:
         section = make()
         for item in (*section.tables, *section.appendix) if section else ():

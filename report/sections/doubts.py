@@ -1,5 +1,6 @@
-"""What makes the numbers doubtful. On the first page: what failed, and points and samples that other work disturbed. Among the
-limits of validity: roofs that scatter, that runs disagree on or that threads lower, and samples that were not watched."""
+"""Reasons to doubt the numbers. On the first page: failures, and points and samples that other work disturbed. Among the
+limits of validity: roofs that scatter, that differ between runs or that are lower with more threads, and samples that
+were not watched."""
 
 from __future__ import annotations
 
@@ -13,18 +14,18 @@ from report.experiment import numbers, words
 from report.sections import provenance, samples
 
 NAMED = 4
-"""So many roofs are named on the first page."""
+"""The most roofs that are named on the first page."""
 
 
 def warnings(study: Study) -> list[str]:
-    """For the first page: what failed or was disturbed; of the limits of validity how many there are."""
+    """For the first page: failures and disturbances, and the number of doubts among the limits of validity."""
     further = len(limits(study))
     more = [f"{words.counted(further, 'further doubt')}, about roofs or samples, {'stands' if further == 1 else 'stand'} under Limits of validity."]
     return [*failed(study), *disturbed(study), *samples.left_out(study), *(more if further else ())]
 
 
 def limits(study: Study) -> list[str]:
-    """For the limits of validity."""
+    """Texts for the limits of validity."""
     again = [] if any(above(view) for view in study.views) else [measured_again(study, False)]
     made = [*filter(None, again), *scattered(study), *samples.unwatched(study)]
     for part in _machines(study):
@@ -67,7 +68,7 @@ def measured_again(study: Study, are_above: bool) -> str:
 
 
 def failed(study: Study) -> list[str]:
-    """For the first page: kernels whose results were wrong, or that did not run through."""
+    """For the first page: kernels with wrong results, or that did not finish."""
     points = [p for p in provenance.of_runs(study) if p.failed]
     if not points:
         return []

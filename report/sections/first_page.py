@@ -76,7 +76,7 @@ def machines(study: Study) -> str:
 
 
 def warnings(study: Study, found: Sequence[Contribution]) -> list[str]:
-    """What makes the numbers doubtful: files left out, values above their roofs, failures, other work."""
+    """Reasons to doubt the numbers: files left out, values above their roofs, failures, other work."""
     made = list(study.warnings) + [text for c in found for text in c.section.warnings]
     refused = dict(item for part in study.parts for item in part.run.refused.items())
     made += [f"{name} was refused and is missing: {why}." for name, why in sorted(refused.items())]

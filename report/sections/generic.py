@@ -1,5 +1,6 @@
-"""The section of an experiment that has no .py: a figure over the swept quantity with the roofs, and a table of all points
-with their shares of these. Hot and cold points, and those on other numbers of threads, are lines and rows of their own."""
+"""The section of an experiment that has no .py: a figure over the swept quantity with the roofs, and a table of all
+points with their shares of the roofs. Hot and cold points, and points on other numbers of threads, are separate lines
+and rows."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ def _points(part: Part) -> list[Point]:
 
 
 def _finding(part: Part) -> str:
-    """The best value at the largest size, its share of the roofs, and what failed there."""
+    """The best value at the largest size, its share of the roofs, and failures there."""
     points = [p for p in _points(part) if p.value is not None]
     if not points:
         return ""
@@ -73,8 +74,8 @@ def _finding(part: Part) -> str:
 
 
 def _judging(part: Part, p: Point) -> list[Roof]:
-    """What the point is compared with, for its threads: the arithmetic of its type for operations; for bytes the roof of the
-    memory that holds them."""
+    """The roofs that judge the point, for its threads: the arithmetic of its type for operations, or the memory that
+    holds its bytes."""
     roofs = part.roofs.of_threads(p.threads if part.side == "cpu" else None)
     if p.kernel.is_ceiling:
         return []
@@ -84,8 +85,8 @@ def _judging(part: Part, p: Point) -> list[Roof]:
 
 
 def _memory(part: Part, p: Point) -> Roof | None:
-    """The roof of the memory that holds its operands. Where no kernel of the problem says what it stores, the pattern is the one
-    that is fastest on all threads, on fewer threads, too, so that these are not judged by another one."""
+    """The roof of the memory that holds its operands. If no kernel of the problem declares its stores, the pattern that is
+    fastest on all threads is also used on fewer threads, so that these are not judged by another one."""
     roof = part.memory(p)
     if roof is None or written(part.run.points, p.kernel.family) is not None:
         return roof
@@ -95,7 +96,7 @@ def _memory(part: Part, p: Point) -> Roof | None:
 
 
 def _judges(part: Part, points: list[Point]) -> str:
-    """What the shares of a table are of."""
+    """A sentence on the roofs that a table's shares refer to."""
     roofs = {(r.resource, r.label, r.threads): r for p in points for r in _judging(part, p)}
     several = len({r.threads for r in roofs.values()}) > 1
     texts = [f"{r.label} ({', '.join([_rate(r), *([words.counted(r.threads, 'thread')] if several and r.threads else [])])})"
@@ -162,7 +163,8 @@ def _figure(view: View, part: Part) -> Figure | None:
 
 
 def _ends(points: list[Point], roofs: list[Roof]) -> tuple[float, float]:
-    """Of the axis: by the values and the roofs, and by the intervals that are not much longer. From 0 unless it is logarithmic."""
+    """The ends of the axis: by the values and the roofs, and by intervals that are not much longer. From 0 unless it is
+    logarithmic."""
     values = [p.value for p in points] + [r.value for r in roofs]
     high = max([y for p in points for y in p.interval or () if y <= ABOVE * max(values)] + values)
     is_log = min(values) > 0 and max(values) > FAR * min(values)
@@ -228,7 +230,7 @@ def _table(view: View, part: Part) -> Table:
 
 
 def _counts(view: View, part: Part) -> Table:
-    """What the emulator counted, by point."""
+    """The emulator's counts, by point."""
     keys = ("op_per_byte_declared", "op_per_byte_executed", "sectors_per_load_request", "sectors_per_store_request")
     rows = [{"kernel": p.kernel.name, "title": p.title, "size": p.size_text} | p.counters
             for p in sorted(part.points, key=order) if p.is_counted]

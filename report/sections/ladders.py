@@ -98,7 +98,7 @@ def _turning_point(own: Sequence) -> str:
 
 
 def climb(ladder: Ladder, who: str) -> str:
-    """For the first page: from where to where, and the best peer. `who`: 'the GPU’s kernels'."""
+    """For the first page: the lowest and the highest rung, and the best peer. `who`: 'the GPU’s kernels'."""
     best, lowest, peer = ladder.fastest, ladder.own[0].point, ladder.best_peer
     text = (f"{at(ladder)} {who} climb from {numbers.rate(lowest)} ({lowest.kernel.title}) to {numbers.rate(best.point)} "
             f"({named(ladder, is_inside=True)})")
@@ -205,7 +205,7 @@ def rungs_figure(stem: str, ladder: Ladder) -> Figure:
 
 
 def _profiled(ladder: Ladder) -> str:
-    """Where a nearest roof may be the GPU's L2 or DRAM."""
+    """A note, if a nearest roof may be the GPU's L2 or DRAM."""
     return words.profiled(ladder.part, points(ladder)) if any(r.use.nearest for r in ladder.rungs) else ""
 
 
@@ -215,7 +215,7 @@ def _beyond(ladder: Ladder) -> str:
 
 
 def hierarchy(stem: str, ladder: Ladder, few: Sequence[Point], how: str, height: float = 60) -> Figure | None:
-    """Intensities at each level of memory of a few kernels under the roofs of these; `how`: where the bytes are from."""
+    """Intensities at each level of memory of a few kernels under the roofs; `how`: the source of the bytes."""
     from report.draw import marks, roofline, style
     shown = [p for p in few if len(levels(ladder, p)) > 1]
     if not shown or not ladder.part.roofs:

@@ -1,4 +1,4 @@
-"""What the literature states, checked: the claims of each experiment's section, and a table for each document."""
+"""The claims of the literature, checked: the claims of each experiment's section, and a table for each document."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from report.text import sources
 TITLE = "The literature, checked"
 QUESTION = "What do the textbook, the lectures and the papers state, and does it hold on these machines?"
 MOST = 6
-"""Claims that an experiment's section shows; the documents' tables have all of them."""
+"""The most claims that an experiment's section shows; the documents' tables have all of them."""
 IN_A_LINE = 11
 """Letters of a stated number with its unit."""
 SAME = "\u00a0"
 UNREAD = f"‘{NOT_AT_HAND.capitalize()}’: the wording is ours."
 FEWEST = 10
-"""A document with fewer claims stands in the table of further documents."""
+"""Documents with fewer claims share the table of further documents."""
 
 
 def by_claim(found: Sequence[Finding]) -> list[list[Finding]]:
@@ -28,8 +28,8 @@ def by_claim(found: Sequence[Finding]) -> list[list[Finding]]:
 
 
 def of_experiment(found: Sequence[Finding], view: View) -> list[list[Finding]]:
-    """The claims that this experiment decided by counting, compiling or measuring, those that do not simply hold first;
-    of the machines that its section shows, or of all if it shows none of them."""
+    """The claims that this experiment decided by counting, compiling or measuring, beginning with those that do not
+    simply hold; for the machines that its section shows, or for all machines if it shows none of them."""
     names = {part.machine.name if part.side == "gpu" else part.machine.label for part in view.timed_parts}
     mine = [[f for f in group if f.verdict != UNTESTED] for group in by_claim(found) if group[0].entry.experiment == view.name]
     mine = [[f for f in group if not f.names or any(of <= names for of in f.names)] or group for group in mine]
@@ -80,7 +80,7 @@ def _documents(groups: list[list[Finding]]) -> list[tuple[str, list[list[Finding
 
 
 def tables(found: Sequence[Finding]) -> list[Table]:
-    """Of each document, or of all small ones together, every claim with what it was checked by."""
+    """A table for each document, or for all small ones together, with every claim and the values that check it."""
     return [_table(number, title, mine) for number, (title, mine) in enumerate(_documents(by_claim(found)), 1)]
 
 
@@ -118,5 +118,5 @@ def _row(f: Finding, before: Finding | None, several: bool) -> dict:
 
 
 def _in_lines(value: str) -> str:
-    """A number may stand above its unit where both are too long for the column."""
+    """Breaks the line between a number and its unit where both are too long for the column."""
     return value.replace(numbers.NB, " ") if len(value.partition(" ")[0]) > IN_A_LINE else value

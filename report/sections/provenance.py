@@ -1,4 +1,4 @@
-"""Appendix: the kernels, the files used and left out, what was skipped or flagged and why, the runs' contexts."""
+"""Appendix: the kernels, the files used and left out, skipped and flagged points with reasons, the runs' contexts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ SETTINGS = {
     "energy_unavailable": "no CPU energy, since", "energy_source": "CPU energy from", "gpu_energy_source": "GPU energy from",
     "gpu_energy_unavailable": "no GPU energy, since", "gpu_power_limit_w": "GPU power limit [W]", "gpu_ecc": "ECC memory",
     "rung_version": "rung", "library_build_type": "Google Benchmark's build"}
-"""Fields of the context with their names in print; the machines' own stand in another table, all of them in the results files."""
+"""Fields of the context with their printed names. Another table has the fields of the machines; the results files have
+all fields."""
 LIBRARY = re.compile(r"gpu_(\w+)_version")
 """A field with the version of a library of the GPU's, whose name it has."""
 

@@ -33,13 +33,13 @@ def _row(some: list[tuple[str, tuple[Part, Point]]]) -> dict:
 
 
 def table(study: Study) -> list[Table]:
-    """For the CSV alone."""
+    """A table for the CSV only."""
     made = rows(study)
     return [Table("repeated", "What several experiments measured on one machine: the shortest and the longest median.", (), made, most=0)] if made else []
 
 
 def limits(study: Study) -> Iterable[str]:
-    """For the limits of validity."""
+    """Texts for the limits of validity."""
     made = rows(study)
     apart = [r for r in made if r["ratio"] > 1 + APART]
     if apart:

@@ -1,4 +1,5 @@
-"""Which samples count: those that other work disturbed are left out, and what the medians would be with them."""
+"""Which samples count: samples that other work disturbed are left out, and the medians are compared with those including
+them."""
 
 from __future__ import annotations
 
@@ -20,13 +21,13 @@ def rows(study: Study) -> list[dict]:
 
 
 def table(study: Study) -> list[Table]:
-    """For the CSV alone."""
+    """A table for the CSV only."""
     made = rows(study)
     return [Table("samples", "Every timed point: the samples that count, those left out, and the medians of both.", (), made, most=0)] if made else []
 
 
 def left_out(study: Study) -> list[str]:
-    """For the first page: what leaving out does."""
+    """For the first page: the effect of leaving samples out."""
     return [text for side in SIDES if (text := _left_out(study, side))]
 
 

@@ -23,9 +23,10 @@ UNIT = re.compile(r"(?<![\w/.])([A-Za-z]{2,8})/([A-Za-z]{1,5})(?![\w/]|\.\w)")
 TEXT_WIDTH, TALLEST = 470.5, 220.0
 """Points: the page's text; a table that is higher goes over to the next page rather than leave a part of one empty."""
 LEAST = 75.0
-"""Where the wide columns together have less room than this, points, all columns share the shortage."""
+"""If the wide columns together have less room than this, points, all columns share the shortage."""
 LETTER, LINE, APART, INSET, MOST_NARROW = 3.55, 8.4, 1.7, 5.4, 8
-"""Of a table's print, points: a letter's mean width, a line's height, what a row and a column add to theirs; and letters."""
+"""Sizes of a printed table, points: a letter's mean width, a line's height, the space added per row and per column; and
+a number of letters."""
 NO_BREAK = {" ": " ", "\u00a0": "\u00a0", "\u202f": "\u202f", "\u2009": "\u202f"}
 
 
@@ -59,7 +60,7 @@ def question(text: str) -> dict:
 
 
 def paragraph(text: str, figures: Sequence[Figure] = ()) -> dict:
-    """Ends with the numbers of the figures that show it, which may stand on another page."""
+    """A paragraph that ends with the numbers of the figures that show it, which may be on another page."""
     shown = {"figures": [safe_name(f.name) for f in (figures[0], figures[-1])]} if figures else {}
     return {"kind": "text", "text": clean(text)} | shown
 
@@ -83,7 +84,7 @@ def figures(shown: Sequence[Figure], undrawn: Mapping[str, str]) -> list[dict]:
 
 
 def _figure(figure: Figure, undrawn: Mapping[str, str]) -> dict:
-    """Of one that is not drawn the caption stands alone and says why, and where the numbers are."""
+    """A figure. If it is not drawn, only its caption is printed, with the reason and the file of the numbers."""
     name = safe_name(figure.name)
     why = undrawn.get(figure.name)
     note = f" (Not drawn, {why}; the numbers are in figures/{name}.csv.)" if why else ""
@@ -92,7 +93,7 @@ def _figure(figure: Figure, undrawn: Mapping[str, str]) -> dict:
 
 
 def table(shown: Table) -> dict:
-    """Of a long one the first rows; all are in its CSV. Of one that prints none a sentence says where it is."""
+    """The first rows of a table; its CSV has all of them. For a table that prints none, a sentence names the CSV."""
     if not shown.most:
         return paragraph(f"{shown.caption.rstrip('.')}: {words.counted(len(shown.rows), 'row')} in tables/{safe_name(shown.name)}.csv.")
     rest = len(shown.rows) - shown.most
@@ -133,7 +134,7 @@ def _cell(text, value: object) -> str:
 
 
 def verdict(found: Sequence[Finding]) -> dict:
-    """One claim with its verdict, on each machine if they differ, and what it rests on: limits, values, kernels, notes."""
+    """One claim with its verdict, on each machine if they differ, and its evidence: limits, values, kernels, notes."""
     entry, same = found[0].entry, len({f.words for f in found}) == 1
     said = found[0].words if same else "; ".join(f"{f.words} ({f.machine})" for f in found)
     limits = ", ".join(f"{name} {text}" for name, text in (("stated", stated(entry)), ("our threshold", threshold(entry))) if text)
@@ -148,7 +149,7 @@ def verdict(found: Sequence[Finding]) -> dict:
 
 
 def source(entry: Entry) -> str:
-    """Where it is stated, and of what."""
+    """The source, and the device or generation that the claim is about."""
     return f"{sources.cite(entry.source, entry.place)}{f'; said of {entry.said_of}' if entry.said_of else ''}"
 
 

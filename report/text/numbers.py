@@ -56,9 +56,9 @@ def quantity(value: float, unit: str) -> str:
 
 
 def scale(value: float, unit: str) -> tuple[float, str]:
-    """What to divide values like this one by on an axis, and the unit that they then have: 5e9 'cell/s': 1e9 'Gcell/s'.
+    """The divisor for values like this one on an axis, and the resulting unit: 5e9 'cell/s': 1e9 'Gcell/s'.
 
-    Up to 100 000 of the unit are left as they are."""
+    Up to 100 000 of the unit are not scaled."""
     if abs(value) < 1e5 and (abs(value) >= 0.01 or not value):
         return 1.0, unit
     text = quantity(value, unit)
@@ -73,12 +73,12 @@ def rate(point: Point) -> str:
 
 
 def unit(point: Point) -> str:
-    """Of a point's value. Operations on integers are no floating-point operations: 'GOP/s'."""
+    """The unit of a point's value. Operations on integers are no floating-point operations: 'GOP/s'."""
     return of_type(point.metric.unit, point.kernel.type)
 
 
 def of_type(text: str, type_: str) -> str:
-    """A unit of operations as it is called for a data type."""
+    """The unit of operations for a data type."""
     return text.replace("FLOP", "OP") if type_.startswith(("int", "uint")) else text
 
 
@@ -138,7 +138,7 @@ def occupancy(fraction: float) -> str:
 
 
 def share(fraction: float) -> str:
-    """Of a roof, as it is: '103 %' is as near to it as runs of one machine are to each other; beyond that it is none."""
+    """A share of a roof, unchanged up to the difference between runs of one machine: '103 %'; beyond that '> 100 %'."""
     return percent(fraction) if fraction <= BEYOND else f"> 100{NB}%"
 
 

@@ -11,7 +11,7 @@ from report.data.records import Reference
 
 OTHERS = " and others"
 PARTICLES = ("van", "de", "der", "den", "von")
-"""Parts of a surname that stand before its last word."""
+"""Parts of a surname that precede its last word."""
 
 
 @cache
@@ -22,7 +22,7 @@ def documents() -> dict[str, dict]:
 
 
 def cite(key: str, where: str = "") -> str:
-    """'Zhou, 2015, slide 12', for brackets; the text alone of a reference without a key."""
+    """'Zhou, 2015, slide 12', for brackets; only the text of a reference without a key."""
     entry = documents().get(key)
     if entry is None:
         return where or key

@@ -1,4 +1,4 @@
-"""Phrases that many sections and captions share, so that the same thing is said in the same words."""
+"""Phrases that many sections and captions share, so that they are worded in the same manner."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from report.data.view import Part
 from report.text import numbers
 
 EMPTY_CACHES = "one profiled run, empty caches"
-"""What every caption and sentence says that has bytes of DRAM by hardware counters."""
+"""A part of every caption and sentence with bytes of DRAM by hardware counters."""
 LONG = 520
 """Letters of a paragraph: six lines."""
 TYPES = {"fp32": "FP32", "bf16": "BF16", "fp64": "FP64", "fp16": "FP16", "tf32": "TF32", "fp8": "FP8", "int8": "INT8"}
@@ -63,7 +63,7 @@ def paragraphs(texts: Iterable[str]) -> str:
 
 
 def sentence(text: str) -> str:
-    """With a capital, unless it begins with a name of code, and a full stop."""
+    """The text with a capital, unless it begins with a name of code, and with a full stop."""
     is_code = re.match(r"\w*[(_]|\w+[A-Z]", text)
     return f"{text[:1] if is_code else text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}" if text else ""
 
@@ -77,10 +77,10 @@ def threads(machine: Machine, point: Point) -> str:
 
 
 def provenance(part: Part, points: Iterable[Point], hollow: bool = True) -> str:
-    """What every caption says: 'Measured on …, 2026-11-21; hot mode; 12–21 samples.' That values are medians, and bars their
-    95 % intervals within the run, is said in the method.
+    """A part of every caption: 'Measured on …, 2026-11-21; hot mode; 12–21 samples.' The method states that values are
+    medians, and bars their 95 % intervals within the run.
 
-    `hollow`: whether points are drawn whose markers are hollow where sampling did not settle.
+    `hollow`: whether the figure has hollow markers for points whose sampling did not settle.
     """
     points = [p for p in points if p.is_timed]
     if not points:
@@ -109,8 +109,8 @@ def _wider_bounds(points: Iterable[Point]) -> str:
 
 
 def samples(points: Sequence[Point]) -> str:
-    """'12 samples', '12–21 samples'; '12 of 15 samples' where other work disturbed the others and they are left out; of several
-    points '6–12 samples (14 of 204 left out)'. The method says which."""
+    """'12 samples', '12–21 samples'; '12 of 15 samples' if other work disturbed the others and they are left out; for
+    several points '6–12 samples (14 of 204 left out)'. The method explains which."""
     kept, every = ([p.summary.n + added * p.left_out for p in points] for added in (0, 1))
     least, most, left_out = min(kept), max(kept), sum(p.left_out for p in points)
     span = f"{least}" if least == most else f"{least}–{most}"
@@ -133,11 +133,11 @@ def counted_at(part: Part | None, families: Iterable[str], *names: str, of: str 
 
 
 ONE_PROFILE = "in one profiled run"
-"""What a sentence adds to a number by counters of the L2 or of DRAM."""
+"""Added to a number by counters of the L2 or of DRAM."""
 
 
 def profiled(part: Part, points: Iterable[Point]) -> str:
-    """What every caption with counters of the GPU's L2 or DRAM says of them; empty where there are none of these points."""
+    """A part of every caption with counters of the GPU's L2 or DRAM; empty if these points have none."""
     every = [part.profiles(p) for p in {p.name: p for p in points}.values() if p.kernel.side == "gpu"]
     known = [found for found in every if any(key in c for c in found for key in VARYING)]
     if not known:
@@ -161,8 +161,8 @@ def share(found: Share | None, digits_only: bool = False) -> str:
 
 
 def rate_of(roof: Roof) -> str:
-    """'the rate of a copy in DRAM (4.08 TB/s)', with what its label says of its stores, of one thread where it is, and the lowest
-    run where runs differ much."""
+    """'the rate of a copy in DRAM (4.08 TB/s)', with streaming stores and one thread if the roof has them, and with the
+    lowest run if runs differ much."""
     pattern = {WRITTEN["COPY"]: "a copy in", WRITTEN["TRIAD"]: "a triad in"}.get(roof.written, "reading from")
     how = " with streaming stores" if "streaming" in roof.label else ""
     one = " by one thread" if roof.threads == 1 else ""
@@ -196,7 +196,7 @@ def of_peak_briefly(found: Share, use: Use) -> str:
 
 
 def at_clock(found: Share) -> str:
-    """', 84 % of it at the clock that it ran at (1740 of 1965 MHz)', where that is another clock than the roof's."""
+    """', 84 % of it at the clock that it ran at (1740 of 1965 MHz)', if that differs from the roof's clock."""
     if not found.is_slowed or found.exceeds:
         return ""
     return (f", {numbers.share(found.at_clock)} of it at the clock that it ran at ({found.clock_mhz:.0f} of "
@@ -215,7 +215,7 @@ def limit(use: Use, digits: bool = True) -> str:
 
 
 def energy(points: Iterable[Point]) -> str:
-    """What every caption with watts or joules says of them, where they are not of the samples."""
+    """A part of every caption with watts or joules, if they are not of the samples."""
     known = [p for p in points if p.joules or p.counters.get("power_w")]
     if apart := sum("energy_runs" in p.counters for p in known):
         some = "" if apart == len(known) else f" of {of_all(apart, len(known), 'point')}"
@@ -231,7 +231,7 @@ def power(part: Part, point: Point) -> str:
 
 
 def clock_source(part: Part) -> str:
-    """What the clocks are of: runs without the key read them when a sample was over."""
+    """A note on the clocks: runs without the key read them after a sample."""
     return "" if part.run.context.get("sm_clock_source") else "Clocks were read right after the samples. "
 
 
