@@ -144,7 +144,8 @@ TEST(FailingKernels, CostTheOthersNothing) {
         shell(std::string(RUNG_WITH_FAULTS) + command + "'gpu/transpose/fails_*' gpu/transpose/tile --n 8");
     EXPECT_EQ(ended.code, 1) << ended.output;
     for (const char* said : {
-             "gpu/transpose/fails_operand: requests an operand or element that does not exist; of operands it has 0 to 1",
+             "gpu/transpose/fails_operand: requests an operand or element that does not exist; of operands it has 0 to "
+             "1",
              "gpu/transpose/fails_throw: oops",
              "gpu/transpose/fails_size: its .gpu.launch fails: 'nn' is not given",
          })

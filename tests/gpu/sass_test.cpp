@@ -275,7 +275,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, HopperSass,
                                                 {"9Tile64x32", 0.6, 1.0},
                                                 {"9Tile32x32", 0.75, 1.0}}}),
                          [](const auto& info) {
-                           const std::string file = info.param.source.substr(std::string("gpu/matmul/").size());
+                           const std::string file = info.param.source.substr(info.param.source.rfind('/') + 1);
                            return file.substr(0, file.find('.'));
                          });
 
@@ -309,7 +309,7 @@ TEST_P(TensorSass, MultipliesInItsTypeAndSpillsNothing) {
   if (std::system(RUNG_TENSOR_NVCC_COMMAND " --version >/dev/null 2>&1") != 0)
     GTEST_SKIP() << "the compiler that built rung is not on this machine";
   const auto& [rung, product, tiles] = GetParam();
-  const std::string cubin = cubin_of(RUNG_TENSOR_NVCC_COMMAND, "gpu/matmul/wgmma_" + rung + ".sm90a.cu");
+  const std::string cubin = cubin_of(RUNG_TENSOR_NVCC_COMMAND, "gpu/matmul/" + rung + ".sm90a.cu");
   for (const auto& [tile, products] : tiles) {
     SCOPED_TRACE(tile);
     const std::vector<Instruction> code = instructions(kernel_code(cubin, tile));
@@ -322,16 +322,16 @@ TEST_P(TensorSass, MultipliesInItsTypeAndSpillsNothing) {
 
 INSTANTIATE_TEST_SUITE_P(
     Kernels, TensorSass,
-    testing::Values(Typed{"top_int8", kIgmma, {{"Li256ELi1ELi4ELb0E"}, {"Li192ELi1ELi4ELb0E"}}},
-                    Typed{
-                        "top_fp8", kQgmma, {{"Li256ELi1ELi0ELb0E", 8}, {"Li192ELi1ELi0ELb0E"}, {"Li128ELi1ELi0ELb0E"}}},
-                    Typed{"top_tf32", kHgmma, {{"Li256ELi1ELi4ELb0E"}, {"Li192ELi1ELi4ELb0E"}}},
-                    Typed{"3xtf32", kHgmma, {{"Li192ELi1ELi0ELb0E", 6}}},
-                    Typed{"bf16x6", kHgmma, {{"Li192ELi1ELi0ELb0E", 6}, {"Li128ELi1ELi0ELb0E", 6}}},
-                    Typed{"bf16x9", kHgmma, {{"Li192ELi1ELi0ELb0E", 9}}},
-                    Typed{"fp16x3", kHgmma, {{"Li192ELi1ELi0ELb0E", 12}}},
-                    Typed{"int8_slices", kIgmma, {{"Li192ELi1ELi0ELb0E"}, {"Li128ELi1ELi0ELb0E"}}}),
-    [](const auto& info) { return info.param.rung; });
+    testing::Values(
+        Typed{"wgmma/top_int8", kIgmma, {{"Li256ELi1ELi4ELb0E"}, {"Li192ELi1ELi4ELb0E"}}},
+        Typed{"wgmma/top_fp8", kQgmma, {{"Li256ELi1ELi0ELb0E", 8}, {"Li192ELi1ELi0ELb0E"}, {"Li128ELi1ELi0ELb0E"}}},
+        Typed{"wgmma/top_tf32", kHgmma, {{"Li256ELi1ELi4ELb0E"}, {"Li192ELi1ELi4ELb0E"}}},
+        Typed{"accuracy/3xtf32", kHgmma, {{"Li192ELi1ELi0ELb0E", 6}}},
+        Typed{"accuracy/bf16x6", kHgmma, {{"Li192ELi1ELi0ELb0E", 6}, {"Li128ELi1ELi0ELb0E", 6}}},
+        Typed{"accuracy/bf16x9", kHgmma, {{"Li192ELi1ELi0ELb0E", 9}}},
+        Typed{"accuracy/fp16x3", kHgmma, {{"Li192ELi1ELi0ELb0E", 12}}},
+        Typed{"accuracy/int8_slices", kIgmma, {{"Li192ELi1ELi0ELb0E"}, {"Li128ELi1ELi0ELb0E"}}}),
+    [](const auto& info) { return info.param.rung.substr(info.param.rung.find('/') + 1); });
 
 #else
 
