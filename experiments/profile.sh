@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Reads the GPU's hardware counters for points of an experiment:
 #   bash experiments/profile.sh EXPERIMENT COUNTERS.json ['REGEX over point names']
-# Without a REGEX, for all that are counted, to set the two beside each other, and for sweeps that say counters = true.
-# Needs Nsight Compute (ncu) and the right to read counters (else ncu says ERR_NVGPUCTRPERM: ask the administrator).
+# Without a REGEX, for all counted points, to compare both counts, and for sweeps with counters = true.
+# Requires Nsight Compute (ncu) and permission to read counters (else ncu reports ERR_NVGPUCTRPERM: see the administrator).
 # Each point runs once under the profiler; no time is taken from these runs. The clocks are left as they are. Several
-# points share one run of the program, which launches an empty kernel between them to tell them apart, and lets ncu watch
-# the points' own kernels only. COUNTERS.json is written after each run: if the script is killed, earlier runs are kept.
+# points share one run of the program, which launches an empty kernel between them to separate them, and limits ncu to
+# the points' own kernels. COUNTERS.json is written after each run: if the script is killed, earlier runs are kept.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ $# -eq 2 ] || [ $# -eq 3 ] || { sed -n '2,4p' "$0" | sed 's/^# //'; exit 2; }
@@ -21,7 +21,7 @@ metrics=(
   smsp__inst_executed.sum
   sm__warps_active.avg.pct_of_peak_sustained_active sm__maximum_warps_per_active_cycle_pct
 )
-# Not every GPU and version of ncu has these, and one unknown name makes ncu refuse to run.
+# Not every GPU and version of ncu has these metrics, and ncu does not run with an unknown name.
 if_known=(
   smsp__sass_thread_inst_executed_op_{dadd,dmul,dfma}_pred_on.sum
   smsp__sass_thread_inst_executed_op_memory_pred_on.sum
@@ -60,9 +60,9 @@ mapfile -t points < <(grep -E '^(count/)?gpu/' "$logs/listed")
 [ ${#points[@]} -gt 0 ] || { echo "profile.sh: $experiment has no GPU point $([ $# -eq 3 ] && echo "that matches $3" || echo "to read counters of")" >&2; exit 2; }
 echo "$experiment: ${#points[@]} points"
 
-# Counters of the points that a regular expression names, added to the file. --cache-control all: every cache is empty before
-# each kernel, so that counters do not depend on what ran before. So the bytes of DRAM are those of a call that finds nothing in
-# the L2, also of points whose timed calls do: the report leaves these out there (Part.counters_of).
+# Adds the counters of the points that match a regular expression to the file. --cache-control all: every cache is empty before
+# each kernel, so that counters do not depend on what ran before. So the bytes of DRAM are of a call with an empty L2, also for
+# points whose timed calls hit the L2: there the report leaves these bytes out (Part.counters_of).
 read_counters() {
   local code=0
   rm -f "$logs/csv"
@@ -72,7 +72,7 @@ read_counters() {
   "$python" -m report.counters "$logs/points" "$logs/csv" "$2"
 }
 
-# As many points in a run as fit into one regular expression, whose length rung limits (common/harness/study.cpp).
+# A run has the points that fit into one regular expression, whose length rung limits (common/harness/study.cpp).
 most_letters=1000 together='' any=0
 for point in "${points[@]}" ''; do
   if [ -z "$point" ] || [ $((${#together} + ${#point} + 5)) -gt $most_letters ]; then

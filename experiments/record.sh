@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Measures anew what experiments/recorded/MACHINE has, on this machine:
+# Measures the results in experiments/recorded/MACHINE again, on this machine:
 #   bash experiments/record.sh MACHINE [EXPERIMENT…] [-- FLAGS OF rung run]
-# The full study of every experiment, or of those named; with ncu, hardware counters of their points; what the emulator
-# says of the planted faults and, with compute-sanitizer, what that says; with nvcc, which snippets compile. A file is
-# replaced when its part is done: after an interruption, name the experiments that are missing. What is larger than 48 KiB
-# is packed by gzip, to the same bytes wherever it is done. For the GPU's side alone: -- --benchmark_filter=gpu/
-# Builds nothing but the planted faults: `bash tests/run.sh` does. Commit first, since the results carry the commit.
-# Exit codes: those of `rung run`; 2 wrong usage.
+# Runs the full study of every experiment, or of the named ones; with ncu, reads hardware counters of their points; records
+# the emulator's reports on the planted faults and, if available, compute-sanitizer's; with nvcc, which snippets compile. A
+# file is replaced when its part is done: after an interruption, name the missing experiments. Files larger than 48 KiB are
+# packed by gzip, to the same bytes on any machine. For the GPU's side alone: -- --benchmark_filter=gpu/
+# Builds only the planted faults; `bash tests/run.sh` builds the rest. Commit first, since the results record the commit.
+# Exit codes: as for `rung run`; 2 wrong usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ $# -ge 1 ] || { sed -n '2,3p' "$0" | sed 's/^# //'; exit 2; }
@@ -55,5 +55,5 @@ fi
 if [ -n "$has_gpu" ] && [ -x $faults ]; then
   python3 tests/emulator/faulty/wrong_results.py $faults "$target/wrong_results.json"
 fi
-python3 experiments/snippets/compile.py experiments/recorded/compilers.json || true  # of no machine: what nvcc says
+python3 experiments/snippets/compile.py experiments/recorded/compilers.json || true  # of no machine: nvcc's output
 exit $code

@@ -2,7 +2,7 @@
 # Measures and reports:  bash experiments/run.sh [--full] [EXPERIMENT…] [-- FLAGS OF rung run]
 # Without a name, every experiment. Brief: minutes; --full measures all sizes, as the recorded results were, for half an hour.
 # Installs what is missing, builds, measures; with a GPU and nvcc the GPU side, too.
-# The last line is the path of the report. Exit codes: those of `rung run` (0 done, 1 a wrong result, 2 wrong usage,
+# The last line is the path of the report. Exit codes: as for `rung run` (0 done, 1 a wrong result, 2 wrong usage,
 # 3 no GPU though one was required, 4 results cannot be written, 130 interrupted); 5 if the build failed.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../common/setup.sh"

@@ -1,6 +1,6 @@
-"""What tensor cores show: the ladder in BF16, in every data type the top rung beside its roof and the libraries, what
-accuracy costs (errors against rates, of narrower types and of float32 in parts), and what operations cost: energy, and a
-clock that falls where the board reaches its power limit."""
+"""Tensor cores: the ladder in BF16; for every data type the top rung, its roof and the libraries; the cost of accuracy
+(errors against rates, of narrower types and of float32 in parts); and the energy of operations, with a clock that
+decreases where the board reaches its power limit."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -31,11 +31,12 @@ from report.sections import ladders
 ERROR, UNIT = "largest_error", 2.0**-24
 """The judge's value, |error| / |A||B|; the unit roundoff of float32."""
 INPUTS = {"bf16": 2.0**-7, "fp16": 2.0**-10, "tf32": 2.0**-10, "fp8": 2.0**-3}
-"""Of a product of two numbers of float32, what rounding them to a narrower type costs at most: the judge sees rounded inputs."""
+"""The largest relative error of a product of two float32 numbers due to rounding them to a narrower type: the judge's inputs are
+already rounded."""
 DATA = {"random": "random", "scaled": "scaled", "cancelling": "cancelling"}
 """Data sets of float32, and their columns."""
-JUDGED_ON = {"random": "on random inputs", "scaled": "where each row and column has a scale of its own from 2⁻²⁰ to 2²⁰",
-          "cancelling": "where sums cancel"}
+JUDGED_ON = {"random": "on random inputs", "scaled": "on inputs whose rows and columns have different scales from 2⁻²⁰ to 2²⁰",
+          "cancelling": "on inputs whose sums cancel"}
 
 
 def section(view: View) -> Section | None:
@@ -59,7 +60,7 @@ def _appendix(stem: str, ladder: Ladder) -> list:
 
 
 def _types_text(made: list[Ladder]) -> list[str]:
-    """Of all further types the fastest rung with its share of the roof; and which differ from the best library: the table has by how much."""
+    """For each further type, the fastest rung with its share of the roof; and the types that differ significantly from the best library."""
     told, apart, known = [], [], 0
     for ladder in made:
         best, peer = ladder.fastest, ladder.best_peer
@@ -79,7 +80,7 @@ def _types_text(made: list[Ladder]) -> list[str]:
 
 
 def _rows(made: list[Ladder], is_wanted: Callable[[Ladder, Point], bool]) -> list[dict]:
-    """The top rung of each type at each size that is wanted, beside the library over which its quotient is least."""
+    """The top rung of each type at each wanted size, with the library over which its speed-up is the smallest."""
     rows = []
     for ladder in made:
         for p, peers in ((p, peers) for p, peers in ladder.over if is_wanted(ladder, p)):
@@ -105,15 +106,15 @@ def _is_of_layout(ladder: Ladder, point: Point) -> bool:
 
 def _table(view: View, made: list[Ladder]) -> list[Table]:
     return _beside_libraries(f"{view.name}_types", made, _is_of_size,
-                             "For each type of the inputs the ladder’s rung by size, than which none is significantly faster at the ladder’s size, "
-                             "beside the measured roof of that type, the same roof at the clock that the rung ran at, and the "
-                             "library in the same order of the operands over which its quotient is least. W: the board’s mean power. INT8: operations on integers, GOP/s.")
+                             "For each type of the inputs, by size: the top rung, which no rung exceeds significantly at the ladder’s size, its "
+                             "share of the type’s measured roof and of this roof at the rung’s clock, and the "
+                             "fastest library with the same order of the operands. W: the board’s mean power. INT8: operations on integers, GOP/s.")
 
 
 def _layouts_table(view: View, made: list[Ladder]) -> list[Table]:
     return _beside_libraries(f"{view.name}_layouts", made, _is_of_layout,
-                             "The same rungs where A or B is stored otherwise: n by rows, t by columns. A library is beside them where it "
-                             "takes that order; inputs of 8 and 32 bits are transposed first, within the time shown.")
+                             "The same rungs with other orders of A and B: n by rows, t by columns. Libraries are shown where they "
+                             "support the order; inputs of 8 and 32 bits are transposed first, within the time shown.")
 
 
 def _beside_libraries(name: str, made: list[Ladder], is_wanted: Callable[[Ladder, Point], bool], caption: str) -> list[Table]:
@@ -130,7 +131,7 @@ def _beside_libraries(name: str, made: list[Ladder], is_wanted: Callable[[Ladder
 
 
 def _figure(view: View, made: list[Ladder]) -> list[Figure]:
-    """Rates by size, a line for each type."""
+    """Rates by size, one line per type."""
     from report.draw import lines, style
     shown = {ladder.type: [p for p, _ in ladder.over if ladder.is_along(p)] for ladder in made}
     shown = {type_: points for type_, points in shown.items() if len(points) > 1}
@@ -142,21 +143,21 @@ def _figure(view: View, made: list[Ladder]) -> list[Figure]:
         ax = style.axes(fig, 16, 9, 14, 2)
         series = [lines.Series(words.type_name(t), [lines.dot(p, p.n) for p in points]) for t, points in shown.items()]
         lines.draw(ax, series, "N", "Performance", unit=every[0].metric.unit)
-    caption = (f"Rates by size, for each type of its best rung{'; INT8: operations on integers, OP/s' if 'int8' in shown else ''}. {words.provenance(made[0].part, every)}")
+    caption = (f"Rates by size, with the top rung of each type{'; INT8: operations on integers, OP/s' if 'int8' in shown else ''}. {words.provenance(made[0].part, every)}")
     return [Figure(f"{view.name}_rates", [r for r in _rows(made, Ladder.is_along) if r["type"] in shown], draw, caption,
-                   "Line plot of the fastest kernel’s rate by matrix size, a line for each data type.", height=60, half=True)]
+                   "Line plot of the fastest kernel’s rate by matrix size, one line per data type.", height=60, half=True)]
 
 
-# What accuracy costs
+# The cost of accuracy
 
 
 def _is_usual(point: Point) -> bool:
-    """Of the data set that all types have, and in the usual layout."""
+    """On the data set that all types have, and in the usual layout."""
     return point.data in ("", "random") and "layout" not in point.sizes
 
 
 def _judged(part: Part | None) -> list[Point]:
-    """Each kernel's fastest variant at each size, of those whose error is known and is not 0."""
+    """Each kernel's fastest variant at each size, among variants with a known error that is not 0."""
     return best_variants([p for p in part.timed("matmul") if p.judged.get(ERROR) and p.value and _is_usual(p)] if part else [])
 
 
@@ -165,7 +166,7 @@ def _error(point: Point) -> float:
 
 
 def _at_one_size(points: list[Point], size: object) -> list[Point]:
-    """Those at `size`; if float32 has none there, at the largest size that most of them have."""
+    """The points at `size`; without a float32 point there, those at the size with the most points, the largest of several."""
     here = [p for p in points if p.n == size]
     if any(p.kernel.type == "fp32" for p in here) or not points:
         return here
@@ -175,7 +176,7 @@ def _at_one_size(points: list[Point], size: object) -> list[Point]:
 
 
 def _price(view: View, part: Part | None) -> list[Point]:
-    """The kernels of the figure: all of float32, and of each narrower type the fastest own one and the fastest library."""
+    """The kernels of the figure: all of float32, and for each narrower type our fastest kernel and the fastest library."""
     here = _at_one_size(_judged(part), view.settings.get("size"))
     chosen = [p for p in here if p.kernel.type == "fp32"]
     for type_ in INPUTS:
@@ -186,7 +187,7 @@ def _price(view: View, part: Part | None) -> list[Point]:
 
 
 def _front(points: list[Point]) -> list[Point]:
-    """Those that none is faster than and as accurate, from the most accurate on."""
+    """Points that no other point exceeds in both speed and accuracy, the most accurate first."""
     front: list[Point] = []
     for p in sorted(points, key=lambda p: (_error(p), -p.value)):
         if not front or p.value > front[-1].value:
@@ -240,9 +241,9 @@ def _error_figure(view: View, part: Part | None) -> list[Figure]:
         marks.label(ax, dots, sheet)
     rows = [{"kernel": p.kernel.name, "title": p.title, "type": p.kernel.type, "size": p.size_text, "value": p.value, **p.sampled, "unit": numbers.unit(p),
              "largest_error": _error(p), "of_inputs": INPUTS.get(p.kernel.type, 0.0), "is_on_front": p in front} for p in shown]
-    caption = (f"The price of accuracy at {shown[0].size_text}: rates against the largest error of an element over |A||B|, on random "
-               "inputs; for narrower types with the most that rounding two numbers to the type costs. The line joins the kernels that "
-               f"none beats in both. {words.provenance(part, shown, hollow=False)}")
+    caption = (f"The cost of accuracy at {shown[0].size_text}: rates against the largest error of an element over |A||B|, on random "
+               "inputs; for narrower types plus the largest error of rounding the inputs to the type. The line joins the kernels that "
+               f"no other kernel exceeds in both speed and accuracy. {words.provenance(part, shown, hollow=False)}")
     return [Figure(f"{view.name}_errors", rows, draw, caption, "Plot of the rates of kernels against their largest errors.", height=70)]
 
 
@@ -252,7 +253,7 @@ def _float32(part: Part | None) -> list[Point]:
 
 
 def _over_library(points: list[Point]) -> dict[str, Ratio]:
-    """By a point's name its speed over the fastest library at its size."""
+    """By a point's name, its speed relative to the fastest library at its size."""
     pairs = {}
     for p in points:
         peers = [q for q in points if q.kernel.is_library and q.size_key == p.size_key]
@@ -262,7 +263,7 @@ def _over_library(points: list[Point]) -> dict[str, Ratio]:
 
 
 def _accuracy_text(part: Part | None) -> list[str]:
-    """The fastest kernel whose errors are no larger than the library's on every data set that both were judged on."""
+    """The fastest kernel whose errors are no larger than the library's on every common data set."""
     points = _float32(part)
     over, errors = _over_library(points), _errors_by_data(part)
     fast = [p for p in points if p.name in over and _is_as_accurate(p, points, errors)]
@@ -310,11 +311,11 @@ def _error_table(view: View, part: Part | None) -> list[Table]:
                   f"|A||B| in units of 2⁻²⁴, {inputs}. {words.provenance(part, points, hollow=False)}", known, rows)]
 
 
-# What operations cost: energy, and the clock
+# The energy of operations, and the clock
 
 
 def _energy(point: Point) -> float | None:
-    """Of one operation, in picojoules: the whole board's energy over the operations of a run."""
+    """Per operation, in picojoules: the whole board's energy over the operations of a run."""
     return point.joules / point.flops * 1e12 if point.joules and point.flops else None
 
 
@@ -325,7 +326,7 @@ def _sustained(point: Point) -> float | None:
 
 
 def _with_energy(made: list[Ladder]) -> list[Point]:
-    """All rungs and libraries of the main ladder, and of each further type the fastest rung and library, if their energy is known."""
+    """All rungs and libraries of the main ladder, and for each further type the fastest rung and library, if their energy is known."""
     main, rest = made[0], made[1:]
     chosen = [r.point for r in main.rungs]
     chosen += [r.point for ladder in rest for r in (ladder.fastest, ladder.best_peer) if r]
@@ -333,7 +334,7 @@ def _with_energy(made: list[Ladder]) -> list[Point]:
 
 
 def _energy_text(main: Ladder) -> list[str]:
-    """The top rung's energy beside the lowest rung's and the library's."""
+    """The energy of the top rung, compared with the lowest rung and the library."""
     top, peer = main.top.point, main.best_peer and main.best_peer.point
     known = [r.point for r in main.own if _energy(r.point)]
     if not _energy(top) or known[0] == top:
@@ -347,7 +348,7 @@ def _picojoules(point: Point) -> str:
 
 
 def _energy_figure(view: View, made: list[Ladder]) -> list[Figure]:
-    """Energy of an operation against the rate, with lines of equal power."""
+    """Energy per operation against the rate, with lines of equal power."""
     from report.draw import labels, marks, style
     from report.draw.paper import Paper
     shown = _with_energy(made)
@@ -366,7 +367,7 @@ def _energy_figure(view: View, made: list[Ladder]) -> list[Figure]:
         style.rate_ticks(ax.xaxis, *ax.get_xlim())
         style.rate_ticks(ax.yaxis, *ax.get_ylim())
         ax.set_xlabel(f"Performance [{name}]")
-        ax.set_ylabel("Energy of an operation [pJ]")
+        ax.set_ylabel("Energy per operation [pJ]")
         sheet = Paper(labels.box_points(ax))
         for watts in [w for w in (300, 500) if not limit or w < 0.9 * limit] + [limit] * bool(limit):
             _equal_power(ax, watts, f"{watts:g}\u00a0W{', the limit' * (watts == limit)}", factor * 1e9 / 1e12, sheet)
@@ -379,15 +380,15 @@ def _energy_figure(view: View, made: list[Ladder]) -> list[Figure]:
              "picojoules_per_operation": _energy(p), "joules": p.joules, "power_w": p.counters.get("power_w"),
              "sm_clock_mhz": p.counters.get("sm_clock_mhz")} for p in shown]
     part = made[0].part
-    caption = (f"Energy of an operation against the rate at {shown[0].size_text}: all rungs in {words.type_name(made[0].type)}, and of each "
-               "further type the fastest rung and library. The energy is the whole board’s, and the rate that of a kernel that runs "
-               f"again and again for 0.7\u00a0s; grey lines join places of equal power. {words.energy(shown)}{words.provenance(part, shown, hollow=False)}")
-    return [Figure(f"{view.name}_energy", rows, draw, caption, "Plot of the energy of an operation against the rate, a mark for each kernel.",
+    caption = (f"Energy per operation against the rate at {shown[0].size_text}: all rungs in {words.type_name(made[0].type)}, and for each "
+               "further type the fastest rung and library. The energy is the whole board’s, and the rate is sustained by a kernel that runs "
+               f"repeatedly for 0.7\u00a0s; grey lines: equal power. {words.energy(shown)}{words.provenance(part, shown, hollow=False)}")
+    return [Figure(f"{view.name}_energy", rows, draw, caption, "Plot of the energy per operation against the rate, one mark per kernel.",
                    height=70)]
 
 
 def _equal_power(ax, watts: float, text: str, tera: float, sheet) -> None:
-    """A grey line of energy times rate, its label where it begins; `tera`: 1e12 operations a second in units of the axis."""
+    """A grey line of constant energy times rate, labelled at its start; `tera`: 1e12 operations per second in units of the axis."""
     from report.draw import labels, style
     ends = [(x, watts / (x * tera)) for x in ax.get_xlim()]
     ax.plot(*zip(*ends), color=style.PALE, linewidth=0.7, zorder=1)
@@ -401,7 +402,7 @@ SHOWN_STATE = (("sm_clock_mhz", "clock", "Clock", "MHz"), ("power_w", "power", "
 
 
 def _power_figures(view: View, main: Ladder) -> list[Figure]:
-    """The multiprocessors' clock and the board's power by size, of the top rung and the library that is fastest at the ladder's size."""
+    """The multiprocessors' clock and the board's power by size, for the top rung and the fastest library at the ladder's size."""
     from report.draw import lines, style
     series = _states(main)
     made = []
@@ -435,13 +436,13 @@ def _state_text(key: str, part: Part) -> str:
 
 
 def _states(main: Ladder) -> dict[str, list[Point]]:
-    """The points of both along N, by title."""
+    """The points of both by N, by title."""
     wanted = [main.top.point.kernel, *([main.best_peer.point.kernel] if main.best_peer else [])]
     return {k.title: sorted((p for p in main.points if p.kernel == k and main.is_along(p)), key=lambda p: p.n) for k in wanted}
 
 
 def _power_text(main: Ladder) -> list[str]:
-    """From which size on the top rung runs at a lower clock, since the board is at its power limit."""
+    """The size from which the top rung runs at a lower clock, since the board is at its power limit."""
     points = next(iter(_states(main).values()))
     known = [p for p in points if p.counters.get("sm_clock_mhz")]
     slow = [p for p in known if "power cap" in p.labels.get("throttle_reason", "")]

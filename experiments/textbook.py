@@ -1,8 +1,8 @@
-"""The textbook's factor: what the tiled product gains over the naive one in each setting, beside who serves the bytes.
+"""The textbook's factor: the gain of the tiled product over the naive one in each setting, and the levels that serve the bytes.
 
-The textbook's model has one level: a kernel takes the longer of its bytes over the bandwidth of memory and its operations
-over the peak. While memory is the longer for both, and all that the tiled kernel requests comes from there, the factor is
-the width of the tile times the part of the naive kernel's bytes that come from there, too.
+The textbook's model has one level: the time of a kernel is the larger of its bytes over the bandwidth of memory and its
+operations over the peak. While memory limits both kernels and serves all requests of the tiled one, the factor is the
+width of the tile times the share of the naive kernel's bytes that memory serves.
 """
 
 from dataclasses import dataclass, replace
@@ -27,9 +27,9 @@ from report.experiment import (
 
 SECTOR = 32
 RETURNS = 0.7
-"""The factor is there from this part of it on."""
+"""The factor counts as reached from this share of it on."""
 NEAR = 0.1
-"""A rate is the predicted one if it differs by no more than this part."""
+"""A rate counts as predicted if it differs by at most this share."""
 LEVELS = ("merged", "L1", "L2", "DRAM")
 TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 MEMORY, ARITHMETIC, PATH = "memory", "arithmetic", "the L1’s data path"
@@ -37,25 +37,25 @@ MEMORY, ARITHMETIC, PATH = "memory", "arithmetic", "the L1’s data path"
 
 @dataclass(frozen=True)
 class Bytes:
-    """Of one kernel's loads: the bytes requested, and those that are left behind each that serves some."""
+    """Of one kernel's loads: the bytes requested, and the bytes that remain after merging and after each level."""
 
     requested: float
     merged: float
-    """In the sectors of the warps' requests, or the transactions of half warps: what merging leaves."""
+    """Bytes of the sectors of the warps' requests, or of the transactions of half warps: what merging leaves."""
     l1: float
     dram: float | None
-    """None where the L2 holds the operands: the counters are those of empty caches."""
+    """None where the L2 holds the operands: the counters were read with empty caches."""
 
     @property
     def shares(self) -> dict[str, float | None]:
-        """Of the requested bytes. Below 0 where more are fetched than were asked for."""
+        """Shares of the requested bytes. Below 0 where more bytes are fetched than requested."""
         left = (self.requested, self.merged, self.l1, self.dram, 0.0)
         return {level: None if None in (a, b) else (a - b) / self.requested for level, a, b in zip(LEVELS, left, left[1:])}
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Both kernels in one setting; `factor`: how many times as fast the tiled one is."""
+    """Both kernels in one setting; `factor`: the speed of the tiled kernel relative to the naive one."""
 
     part: Part
     naive: Point
@@ -65,7 +65,7 @@ class Setting:
     """Of measured times; else the factor is the model's."""
     limits: tuple[str, str] = ("", "")
     is_repeat: bool = False
-    """Whether its counters are those of another setting, which shows them."""
+    """Whether it has the counters of another setting, which shows them."""
 
     @property
     def is_measured(self) -> bool:
@@ -85,7 +85,7 @@ class Setting:
 
     @property
     def left(self) -> float | None:
-        """The part of the naive kernel's requested bytes that leaves the multiprocessors."""
+        """The share of the naive kernel's requested bytes that leave the multiprocessors."""
         found = self.bytes[0]
         return found.l1 / found.requested if found else None
 
@@ -95,12 +95,12 @@ class Setting:
 
     @property
     def has_factor(self) -> bool:
-        """The model knows no bandwidth of an L2, on which loads past the L1 depend."""
+        """The model has no bandwidth of an L2, on which loads past the L1 depend."""
         return self.is_measured or not self.is_past_l1
 
     @property
     def is_plain(self) -> bool:
-        """As the textbook has it: blocks like the tiles, loads as usual, rows without gaps, hot."""
+        """As in the textbook: blocks of the tiles' shape, usual loads, rows without gaps, hot."""
         return _block(self.naive) == "16x16" and not self.is_past_l1 and "lda" not in self.naive.sizes and self.naive.mode != COLD
 
     @property
@@ -136,7 +136,7 @@ def _block(p: Point) -> str:
 
 
 def _pairs(view: View, points: list[Point], names: str = "kernels") -> list[tuple[Point, Point]]:
-    """Each naive point with the tiled one of the same sizes, mode, loads and modelled device."""
+    """Each naive point with the tiled point of the same sizes, mode, loads and modelled device."""
     def key(p: Point) -> tuple:
         return p.size_key, p.mode, str(p.tunables.get("loads", "usual")), p.labels.get("model_device", "")
     naive, tiled = view.settings[names]
@@ -146,7 +146,7 @@ def _pairs(view: View, points: list[Point], names: str = "kernels") -> list[tupl
 
 
 def _measured(view: View) -> list[Setting]:
-    """Of this experiment; where it was not measured, the same two kernels in the textbook's blocks, of the one that tells most."""
+    """Of this experiment; where it was not measured, the same two kernels in the textbook's blocks, from the most informative experiment."""
     if view.gpu:
         pairs = _pairs(view, [p for p in view.gpu.points if p.is_timed and not p.kernel.is_ceiling])
         return _timed(view.gpu, pairs) if pairs else []
@@ -158,7 +158,7 @@ def _measured(view: View) -> list[Setting]:
 
 
 def _knowledge(settings: list[Setting]) -> tuple:
-    """Most where the bytes of the plain pair are known, then its limits, then at the largest size."""
+    """Sort key of informative experiments: known bytes of the plain pair, then its known limits, then its size."""
     base = _base(settings)
     return (all(base.bytes), base.knows_dram, all(base.limits), base.naive.n or 0) if base else (False, False, False, 0)
 
@@ -171,7 +171,7 @@ def _timed(part: Part, pairs: list[tuple[Point, Point]]) -> list[Setting]:
 
 
 def _once(made: list[Setting]) -> list[Setting]:
-    """Of those with the same counters the one shows them that has DRAM's, the hot one before the cold one."""
+    """Among settings with the same counters, one shows them: preferably with DRAM's bytes, then the hot one."""
     groups: dict[tuple[str, str], list[Setting]] = {}
     for s in made:
         groups.setdefault((s.part.counters_name(s.naive), s.part.counters_name(s.tiled)), []).append(s)
@@ -190,8 +190,8 @@ def _modelled(view: View) -> list[Setting]:
 
 
 def _times(p: Point) -> dict[str, float]:
-    """Seconds that a counted point takes of each resource of the modelled device, by its data sheet; shared memory has its
-    wavefronts on the L1's path."""
+    """Seconds of a counted point on each resource of the modelled device, by its data sheet; wavefronts of shared memory are
+    on the L1's path."""
     c = p.counters
     known = "model_dram_bytes", "model_device_gbytes_per_s", "model_device_gflops"
     if not all(c.get(key) for key in known) or not p.flops:
@@ -216,18 +216,18 @@ def _bytes(part: Part, p: Point) -> Bytes | None:
     if not requested or not c.get("l1_load_sectors"):
         return None
     merged = SECTOR * c["l1_load_sectors"]
-    # All bytes of the L2 include those between its parts: where only these were read, the L1 asked for no more than this.
+    # The bytes of the L2 include transfers between its parts: where only this total is known, it bounds the L1's requests.
     fetched = SECTOR * c["l2_load_sectors"] if c.get("l2_load_sectors") else min(c.get("l2_bytes", 0.0), merged)
     return Bytes(requested, merged, fetched, c.get("dram_bytes_read")) if fetched else None
 
 
 def _base(measured: list[Setting]) -> Setting | None:
-    """The plain one whose bytes are known, else one with enough samples for a test, at the largest size."""
+    """The plain setting whose bytes are known, else one with enough samples for a test, at the largest size."""
     return max((s for s in measured if s.is_plain), key=lambda s: (all(s.bytes), s.knows_dram, s.ratio.verdict != TOO_FEW, s.naive.n or 0), default=None)
 
 
 def _telling(settings: list[Setting]) -> list[Setting]:
-    """Those in blocks like the tiles; all if there are none."""
+    """The settings with blocks of the tiles' shape; all settings if there are none."""
     return [s for s in settings if _block(s.naive) == "16x16"] or settings
 
 
@@ -240,11 +240,11 @@ def _is_old(s: Setting) -> bool:
 
 
 def _served(found: Bytes) -> str:
-    """'merging in a warp’s request serves 50 %, L1 44 %, L2 4.1 % and DRAM 1.9 %'."""
+    """'merging within a warp’s request serves 50 % of the naive kernel’s requested bytes, L1 44 %, L2 4.1 % and DRAM 1.9 %'."""
     s = found.shares
     if s["DRAM"] is None:
-        return f"merging in a warp’s request serves {numbers.percent(s['merged'])} and L1 {numbers.percent(s['L1'])}"
-    return (f"merging in a warp’s request serves {numbers.percent(s['merged'])}, L1 {numbers.percent(s['L1'])}, "
+        return f"merging within a warp’s request serves {numbers.percent(s['merged'])} of the naive kernel’s requested bytes and L1 {numbers.percent(s['L1'])}"
+    return (f"merging within a warp’s request serves {numbers.percent(s['merged'])} of the naive kernel’s requested bytes, L1 {numbers.percent(s['L1'])}, "
             f"L2 {numbers.percent(s['L2'])} and DRAM {numbers.percent(s['DRAM'])}")
 
 
@@ -252,11 +252,11 @@ def _here(view: View, base: Setting | None) -> list[str]:
     if not base:
         return []
     doubt = f" ({base.ratio.doubt})" if base.ratio.doubt else ""
-    texts = [f"Where the textbook’s model promises a factor of {view.settings['width']}, tiles of 16 × 16 are {numbers.times(base.factor)} as fast as "
+    texts = [f"The textbook’s model predicts a factor of {view.settings['width']}; tiles of 16 × 16 are {numbers.times(base.factor)} as fast as "
              f"the naive kernel on {base.device}{doubt}, at {base.naive.size_text}."]
     naive = base.bytes[0]
     if naive:
-        texts.append(f"By hardware counters ({words.EMPTY_CACHES}), of the naive kernel’s requested bytes {_served(naive)}{_like_tiles(base)}.")
+        texts.append(f"By hardware counters ({words.EMPTY_CACHES}), {_served(naive)}{_like_tiles(base)}.")
     return texts
 
 
@@ -271,7 +271,7 @@ def _answer(view: View, base: Setting | None) -> list[str]:
     if naive and naive.dram is not None:
         why.append(f"merged requests and caches keep {_all_but(naive.shares['DRAM'])} of its requests from DRAM ({words.ONE_PROFILE})")
     if base.limits[0] and base.limits[0] == base.limits[1]:
-        why.append(f"both kernels are limited by {'the path of L1 and shared memory' if base.limits[0] == 'L1' else base.limits[0]}")
+        why.append(f"both kernels are limited by {'the data path of L1 and shared memory' if base.limits[0] == 'L1' else base.limits[0]}")
     return [f"{text}{f': {words.joined(why)}' if why else ''}."]
 
 
@@ -281,31 +281,31 @@ def _all_but(share: float) -> str:
 
 
 def _model_here(view: View, modelled: list[Setting]) -> list[str]:
-    """Of a GPU with caches where nothing was measured; of any if there is none with caches."""
+    """Where nothing was measured: the model of a GPU with caches, else of any GPU."""
     cached = [s for s in modelled if not _is_old(s)]
     s = next((s for s in cached or modelled if s.is_plain), next(iter(cached or modelled), None))
     if not s:
         return []
     width, naive = view.settings["width"], s.bytes[0]
-    texts = [f"Where the textbook’s model promises a factor of {width}, the model of {s.device} gives {numbers.times(s.factor)} ({s.name}): {_slowest(s)}."]
+    texts = [f"The textbook’s model predicts a factor of {width}; the model of {s.device} gives {numbers.times(s.factor)} ({s.name}): {_slowest(s)}."]
     if naive and not _is_old(s):
-        texts.append(f"Of the naive kernel’s requested bytes {_served(naive)}{_like_tiles(s)}.")
+        texts.append(words.sentence(f"{_served(naive)}{_like_tiles(s)}"))
     return texts
 
 
 def _unmerged(view: View, every: list[Setting]) -> list[str]:
-    """Where the factor is by the model of a GPU with caches, unless a measured setting has it."""
+    """Where the model of a GPU with caches reaches the factor, unless a measured setting does."""
     wanted = RETURNS * view.settings["width"]
     cached = [s for s in every if not s.is_measured and not _is_old(s)]
     most = max(cached, key=lambda s: s.factor, default=None)
     if not most or most.factor < wanted or any(s.factor >= wanted for s in every if s.is_measured):
         return []
-    return [f"By the model of {most.device} the factor comes back, {numbers.times(most.factor)}, where a warp’s requests do not merge ({most.name}), since "
-            "each then takes a cycle of the L1’s data path for each line."]
+    return [f"By the model of {most.device} the factor comes back ({numbers.times(most.factor)}) where a warp’s requests do not merge ({most.name}), since "
+            "each request then takes one cycle of the L1’s data path per line."]
 
 
 def _memory(measured: list[Setting]) -> list[str]:
-    """What becomes of the DRAM’s bytes, where counters tell."""
+    """The change of the DRAM’s bytes, where counters are available."""
     known = [(s.naive.n, s.bytes[1].dram / s.bytes[0].dram) for s in measured if s.is_plain and s.naive.n and s.knows_dram]
     if not known:
         return []
@@ -316,28 +316,28 @@ def _memory(measured: list[Setting]) -> list[str]:
 
 def _slowest(s: Setting) -> str:
     if s.limits[0] == s.limits[1]:
-        return f"what takes either kernel longest is {s.limits[0]}"
-    return f"what takes longest is {s.limits[0]} for the naive kernel and {s.limits[1]} for the tiled one"
+        return f"both kernels are limited by {s.limits[0]}"
+    return f"the naive kernel is limited by {s.limits[0]}, the tiled one by {s.limits[1]}"
 
 
 def _like_tiles(s: Setting) -> str:
-    """Where merging and L1 leave as many bytes as the tiled kernel asks for."""
+    """Where merging and L1 leave about as many bytes as the tiled kernel requests."""
     naive, tiled = s.bytes
     if not tiled or abs(naive.l1 / tiled.requested - 1) > 2 * NEAR:
         return ""
-    return (f"; {numbers.percent(naive.l1 / naive.requested)} leave the multiprocessors, where the tiled kernel requests "
+    return (f"; {numbers.percent(naive.l1 / naive.requested)} leave the multiprocessors, and the tiled kernel requests "
             f"{numbers.percent(tiled.requested / naive.requested)}: merging and L1 do the tiles’ work")
 
 
 def _path(base: Setting | None) -> list[str]:
-    """What both kernels fill."""
+    """The resource that both kernels use most."""
     shares = [use(base.part, p).shares.get("L1") for p in (base.naive, base.tiled)] if base else []
     if not shares or None in shares:
         return []
     both = f"{numbers.percent(shares[0])} and {numbers.percent(shares[1])}"
     if min(shares) >= 0.8:
-        return [f"Both are limited by the L1’s data path, which serves shared memory as well: they keep it {both} busy."]
-    return [f"They keep the L1’s data path, which serves shared memory as well, {both} busy."]
+        return [f"Both are limited by the L1’s data path, which also serves shared memory: they keep it {both} busy."]
+    return [f"They keep the L1’s data path, which also serves shared memory, {both} busy."]
 
 
 def _most(view: View, base: Setting | None, measured: list[Setting]) -> list[str]:
@@ -352,7 +352,7 @@ def _most(view: View, base: Setting | None, measured: list[Setting]) -> list[str
 
 
 def _old(view: View, modelled: list[Setting]) -> list[str]:
-    """Where there are no caches, by the model."""
+    """By the model, without caches."""
     old = [s for s in modelled if _is_old(s) and s.is_plain]
     if not old:
         return []
@@ -386,27 +386,27 @@ def _figure(view: View, shown: list[Setting]) -> Figure:
                    "Speed of tiled over naive", log_y=True, xlim=(100 * low, 100 * high))
         style.plain_ticks(ax.xaxis, [x for x in TICKS if low <= x / 100 <= high])
     seen = {s.is_measured for s in shown}
-    caption = ("How many times as fast tiles of 16 × 16 are, over the part of the naive kernel’s requested bytes that neither merging nor L1 serves. "
+    caption = ("Speed-up by tiles of 16 × 16, by the share of the naive kernel’s requested bytes that neither merging nor L1 serves. "
                f"{'Circles: measured. ' if True in seen else ''}")
     if False in seen:
-        caption += (f"{'Other marks: m' if True in seen else 'M'}odelled, the longest of bytes over memory’s bandwidth, operations over the peak and "
+        caption += (f"{'Other marks: m' if True in seen else 'M'}odelled; each time is the longest of bytes over memory’s bandwidth, operations over the peak and "
                     "wavefronts of the L1’s data path. ")
-    caption += f"Dashed: the textbook’s model, {view.settings['width']} times that part, and 1 from where caches do the tiles’ work. "
+    caption += f"Dashed: the textbook’s model, {view.settings['width']} times that share, and 1 where caches do the tiles’ work. "
     caption += f"{_origin(shown)}{_provenance(view, shown)}"
     return Figure(f"{view.name}_factor", [_row(s) for s in shown], draw, caption,
-                  "Scatter plot of the factor over the part of the bytes that leave the multiprocessors, with the textbook’s line.", height=66)
+                  "Scatter plot of the factor by the share of bytes that leave the multiprocessors, with the textbook’s line.", height=66)
 
 
 def _origin(settings: list[Setting], shares: bool = False) -> str:
-    """Where the bytes of what was measured are from; `shares`: of a table of them, also which rows have none."""
+    """The origin of the measured bytes; `shares`: for a table of them, also the rows that have none."""
     measured = [s for s in settings if s.is_measured and any(s.bytes)]
     if not measured:
         return ""
-    text = (f"Measured: requested bytes by the kernel’s record, all else by hardware counters, {words.EMPTY_CACHES}")
+    text = (f"Measured: requested bytes by the kernel’s record, everything else by hardware counters, {words.EMPTY_CACHES}")
     if shares and any(s.is_repeat for s in measured):
         text += "; hot and cold are one measurement, shown once"
     if shares and any(not s.knows_dram and not s.is_repeat for s in measured):
-        text += "; no L2 and DRAM of hot rows that the L2 holds"
+        text += "; no L2 and DRAM in hot rows whose operands the L2 holds"
     return f"{text}. "
 
 
@@ -434,8 +434,8 @@ def _row(s: Setting) -> dict:
 
 
 def _table(view: View, name: str, settings: list[Setting], what: str) -> Table:
-    caption = (f"{what}Who serves the requested bytes of both kernels, in per cent: merging in a request, L1, L2, DRAM; below 0 where more is "
-               "fetched than was asked for. Factor: the speed of tiled over naive. Limits: of both. ")
+    caption = (f"{what}Shares of both kernels’ requested bytes that merging, L1, L2 and DRAM serve, in per cent; below 0 where more is "
+               "fetched than requested. Factor: the speed of tiled over naive. Limits: of both kernels. ")
     caption += f"{_origin(settings, shares=True)}{_provenance(view, settings)}"
     return Table(name, caption, (
         Column("setting", "setting", right=False, wide=True), Column("where", "GPU", right=False), Column("factor", "factor", numbers.times),

@@ -1,4 +1,4 @@
-"""The width of a tile: what each GPU of the catalogue has room for, by the model, and the rate of each width, measured."""
+"""The width of a tile: the widths that fit each GPU of the catalogue, by the model, and the measured rate of each width."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -7,15 +7,15 @@ from report.experiment import Column, Figure, Part, Point, Section, Table, View,
 
 TILE, OCCUPANCY, SHARED, REGISTERS = "tile", "occupancy_theoretical", "shared_bytes_per_block", "registers_per_thread"
 ON = "occupancy_on:", "limiter_on:", "registers_on:"
-"""Of a counted point, before the name of a GPU of the catalogue."""
+"""Prefixes of a counted point's keys, before the name of a GPU of the catalogue."""
 LETTERS = {"threads": "T", "blocks": "B", "registers": "R", "shared memory": "S"}
 THREADS = 32
-"""Threads of a block along a side, at most."""
+"""The largest number of threads along a side of a block."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A launch on a GPU: the share of its warps that are resident, what allows no more, and the registers that cost no block."""
+    """A launch on a GPU: the share of its warps that are resident, the limiting resource, and the registers that cost no block."""
 
     occupancy: float
     limiter: str
@@ -23,7 +23,7 @@ class Fit:
 
 
 Catalogue = dict[str, dict[float, Fit]]
-"""GPU → tile → how the launch fits."""
+"""GPU → tile → fit of the launch."""
 
 
 def section(view: View) -> Section | None:
@@ -47,7 +47,7 @@ def _catalogue(view: View) -> Catalogue:
 
 
 def _of(view: View, timed: list[Point], which: str) -> list[Point]:
-    """The points of the kernel that the TOML names so, by the width of the tile, at the largest size."""
+    """The points of the kernel with this key in the TOML, by the width of the tile, at the largest size."""
     points = [p for p in timed if p.kernel.name == view.settings[which]]
     size = max((p.n or 0 for p in points), default=0)
     return sorted((p for p in points if (p.n or 0) == size), key=lambda p: p.tunables[TILE])
@@ -61,10 +61,10 @@ def _at(p: Point) -> str:
 
 
 def _taken(p: Point) -> str:
-    """', which take 32 KiB of shared memory a block at 50 % occupancy'."""
+    """' (32 KiB of shared memory per block, 50 % occupancy)'."""
     if not {SHARED, OCCUPANCY} <= p.counters.keys():
         return ""
-    return f", which take {numbers.binary(p.counters[SHARED])} of shared memory a block at {numbers.occupancy(p.counters[OCCUPANCY])} occupancy"
+    return f" ({numbers.binary(p.counters[SHARED])} of shared memory per block, {numbers.occupancy(p.counters[OCCUPANCY])} occupancy)"
 
 
 def _rates(view: View, timed: list[Point]) -> list[str]:
@@ -72,15 +72,15 @@ def _rates(view: View, timed: list[Point]) -> list[str]:
     if not points:
         return []
     (best, *level), widest = leaders(points), points[-1]
-    text = f"Tiles of {words.fastest(_at(best), map(_at, level))} are the fastest of those chosen at run time{_taken(best)}: {numbers.rate(best)}"
+    text = f"Of the widths chosen at run time, tiles of {words.fastest(_at(best), map(_at, level))} are the fastest with {numbers.rate(best)}{_taken(best)}"
     if widest is not best:
         loss = judge({"": ratio(widest, best)})[""]
-        text += f"; the widest that a block has room for, {_at(widest)}{_taken(widest)}, are {words.speed(loss, 'that')}"
+        text += f"; the widest that fit a block, {_at(widest)}{_taken(widest)}, are {words.speed(loss, 'that')}"
     return [f"{text}."]
 
 
 def _pairs(view: View, timed: list[Point]) -> list[tuple[Point, Point]]:
-    """Of the same width and size: at run time, compiled."""
+    """Points of the same width and size, the width at run time and compiled."""
     compiled = {(p.tunables[TILE], p.size_key): p for p in _of(view, timed, "compiled")}
     return [(p, compiled[p.tunables[TILE], p.size_key]) for p in _of(view, timed, "dynamic") if (p.tunables[TILE], p.size_key) in compiled]
 
@@ -92,11 +92,11 @@ def _beside(view: View, timed: list[Point]) -> list[str]:
     ratios = judge({p.tunables[TILE]: ratio(p, other) for p, other in pairs})
     said = [f"{numbers.times(ratios[p.tunables[TILE]].value)} at a width of {p.tunables[TILE]:.0f}" for p, _ in pairs]
     why = ", whose loops the compiler can unroll" if all(r.value < 1 for r in ratios.values()) else ""
-    return [f"A width known only at run time gives {words.joined(said)}, of the rate of a width that is compiled in{why}."]
+    return [f"A width known only at run time reaches {words.joined(said)}, relative to a width that is compiled in{why}."]
 
 
 def _fits(catalogue: Catalogue) -> list[str]:
-    """At the widest tile with an element a thread: where it cannot run; and from which width on shared memory is the limit."""
+    """For the widest tile with one element per thread, the GPUs that cannot run it; and the width from which shared memory is the limit."""
     tile = max((t for tiles in catalogue.values() for t in tiles if t <= THREADS), default=None)
     if not tile:
         return []
@@ -104,8 +104,8 @@ def _fits(catalogue: Catalogue) -> list[str]:
     some = [min(tiles) for tiles in ([t for t, fit in tiles.items() if fit.occupancy and "shared memory" in fit.limiter]
                                      for tiles in catalogue.values()) if tiles]
     text = f"Of the {words.counted(len(catalogue), 'GPU')} of the catalogue, "
-    text += f"{words.listed(refused)} cannot run tiles of {tile:.0f} with a thread for each element" if refused else (
-        f"all run tiles of {tile:.0f} with a thread for each element")
+    text += f"{words.listed(refused)} cannot run tiles of {tile:.0f} with one thread per element" if refused else (
+        f"all run tiles of {tile:.0f} with one thread per element")
     if some:
         text += f"; shared memory becomes the limit on {len(some)}, " + (
             f"at widths from {min(some):.0f} to {max(some):.0f}" if min(some) != max(some) else f"at a width of {min(some):.0f}")
@@ -125,7 +125,7 @@ def _row(part: Part, p: Point) -> dict:
 
 
 def _figure(view: View, timed: list[Point]) -> Figure:
-    """The rate over the width of the tile, and the occupancy beside it."""
+    """The rate by the width of the tile, and the occupancy next to it."""
     series = {some[0].kernel.title: some for which in ("dynamic", "compiled") if (some := _of(view, timed, which))}
     points = [p for line in series.values() for p in line]
 
@@ -137,10 +137,10 @@ def _figure(view: View, timed: list[Point]) -> Figure:
         known = [p for p in points if OCCUPANCY in p.counters]
         if known:
             _occupancy(style.axes(fig, style.WIDTH - 40, 9, 2, 3), known)
-    caption = (f"Products of tiles by the width of the tile, {points[0].size_text}: rate and theoretical occupancy. Beyond a width of {THREADS} "
+    caption = (f"Tiled products by the width of the tile, {points[0].size_text}: rate and theoretical occupancy. Beyond a width of {THREADS} "
                f"each thread computes several elements. {words.provenance(view.gpu, points)}")
     return Figure(f"{view.name}_rates", [_row(view.gpu, p) for p in points], draw, caption,
-                  "Line plot of the rate over the width of the tile, and a dot plot of the occupancy.", height=60)
+                  "Line plot of the rate by the width of the tile, and a dot plot of the occupancy.", height=60)
 
 
 def _occupancy(ax, points: list[Point]) -> None:
@@ -157,7 +157,7 @@ def _occupancy(ax, points: list[Point]) -> None:
 
 
 def _alike(catalogue: Catalogue) -> list[tuple[list[str], dict[float, Fit]]]:
-    """GPUs on which every width fits equally, in the catalogue's order."""
+    """Groups of GPUs with the same fit for every width, in the catalogue's order."""
     groups: dict[tuple, list[str]] = {}
     for name, tiles in catalogue.items():
         groups.setdefault(tuple(tiles.items()), []).append(name)
@@ -170,7 +170,7 @@ def _letters(limiter: str) -> str:
 
 
 def _fits_figure(view: View, catalogue: Catalogue) -> Figure:
-    """A row for GPUs that are alike, a column for each width: the occupancy as a shade, the limits as letters."""
+    """One row per group of GPUs, one column per width: the occupancy as a shade, the limits as letters."""
     groups = _alike(catalogue)
     tiles = sorted({t for fits in catalogue.values() for t in fits})
     rows = [{"gpu": name, "tile": t, "occupancy": fit.occupancy, "limiter": fit.limiter, "registers_to_spare": fit.registers}
@@ -194,10 +194,10 @@ def _fits_figure(view: View, catalogue: Catalogue) -> Figure:
         ax.tick_params(length=0)
         for spine in ax.spines.values():
             spine.set_visible(False)
-    caption = (f"Theoretical occupancy of the tiled product by the model, registers aside: per cent, and what allows no more: threads (T), block "
-               f"slots (B) or shared memory (S); a cross: such a block cannot run. Up to {THREADS} a thread computes one element, beyond that "
+    caption = (f"Theoretical occupancy of the tiled product by the model, without the limit by registers: per cent, and the limiting resource: threads (T), block "
+               f"slots (B) or shared memory (S); cross: such a block cannot run. Up to a width of {THREADS} a thread computes one element, beyond that "
                "several. GPUs with the same limits share a row. " + words.sentence(f"modelled; {view.counts.label}"))
-    return Figure(f"{view.name}_catalogue", rows, draw, caption, "Table of occupancies by GPU and width of the tile, with what limits each.",
+    return Figure(f"{view.name}_catalogue", rows, draw, caption, "Table of occupancies by GPU and width of the tile, with the limiting resource.",
                   height=16 + 5.2 * len(groups))
 
 
@@ -214,7 +214,7 @@ def _cell(ax, x: int, y: int, fit: Fit | None) -> None:
 
 def _table(view: View, timed: list[Point]) -> Table:
     points = sorted(timed, key=lambda p: (p.n or 0, p.tunables[TILE], p.kernel.order))
-    return Table(f"{view.name}_points", "Every width that was measured. Threads and shared memory: of a block; registers: of a thread; OP/B: "
+    return Table(f"{view.name}_points", "Every measured width. Threads and shared memory: per block; registers: per thread; OP/B: "
                   "useful operations per byte requested. "
                   f"{words.provenance(view.gpu, points, hollow=False)}", (
         Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
@@ -225,11 +225,11 @@ def _table(view: View, timed: list[Point]) -> Table:
 
 
 def _fits_table(view: View, catalogue: Catalogue) -> Table:
-    """The registers that a thread may use before they are the limit."""
+    """The number of registers that a thread may use before they are the limit."""
     tiles = sorted({t for fits in catalogue.values() for t in fits})
     rows = [{"gpus": words.listed(names)} | {f"tile_{t:g}": fits[t].registers or None if t in fits else None for t in tiles}
             for names, fits in _alike(catalogue)]
-    return Table(f"{view.name}_registers", "Registers that a thread may use before they leave room for a block less, by the width of the tile "
+    return Table(f"{view.name}_registers", "Registers that a thread may use before they reduce the number of resident blocks, by the width of the tile "
                  f"(model). {words.sentence(view.counts.label)}", (
                      Column("gpus", "GPU", right=False, wide=True),
                      *(Column(f"tile_{t:g}", f"{t:g}", lambda v: f"{v:.0f}") for t in tiles)), rows)

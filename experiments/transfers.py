@@ -1,4 +1,4 @@
-"""What copies between host and GPU show: rates by size beside the link's, what streams hide, how much work pays the way."""
+"""Copies between host and GPU: rates by size and the link's rate, the time that streams hide, the work that outweighs the copies."""
 
 from collections import defaultdict
 from math import exp, log
@@ -21,14 +21,14 @@ from report.experiment import (
 )
 
 TO, FROM, BOTH = "to_gpu", "from_gpu", "both"
-WAYS = {TO: "to the GPU", FROM: "from the GPU", BOTH: "both ways at once"}
+WAYS = {TO: "to the GPU", FROM: "from the GPU", BOTH: "both directions at once"}
 LANES = ("copy in", "kernel", "copy out")
 STREAMS, CHUNK, STEPS = "streams", "chunk", "steps"
 ELEMENT = 4
 """Bytes."""
 MS = 1e-3
 SHOWN = (4, 24)
-"""Chunks of a timeline in which each can be told from the next."""
+"""The fewest and the most chunks of a timeline in which chunks are distinguishable."""
 
 
 def section(view: View) -> Section | None:
@@ -46,7 +46,7 @@ def section(view: View) -> Section | None:
 
 
 def _copies(view: View) -> dict[tuple[str, str, float], Point]:
-    """By kernel, direction and elements the fastest variant."""
+    """The fastest variant by kernel, direction and elements."""
     found: dict[tuple, Point] = {}
     for p in view.gpu.timed(view.settings["copies"]) if view.gpu else ():
         if p.n and p.value and p.sizes.get("direction") in WAYS:
@@ -60,19 +60,19 @@ def _largest(copies: dict, kernel: str, way: str) -> Point | None:
 
 
 def _best(copies: dict, view: View, way: str) -> Point | None:
-    """The highest rate of the engines on pinned memory: the link's, as measured."""
+    """The highest rate of the copy engines on pinned memory: the measured rate of the link."""
     return max((p for (k, w, _), p in copies.items() if (k, w) == (view.settings["engines"], way)), key=lambda p: p.value,
                default=None)
 
 
 def _sheet(part: Part) -> float | None:
-    """GB/s each way by the data sheet of the link."""
+    """GB/s per direction by the data sheet of the link."""
     value = part.run.context.get("gpu_pcie_gbytes_per_s")
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0 else None
 
 
 def _chunks(view: View) -> list[Point]:
-    """Points of the pipeline at the size and work that have most numbers of streams and chunks."""
+    """Points of the pipeline at the size and work with the most combinations of streams and chunks."""
     groups = defaultdict(list)
     for p in view.gpu.timed(view.settings["pipeline"]) if view.gpu else ():
         if p.kernel.name == view.settings["streams"] and {STREAMS, CHUNK} <= p.tunables.keys() and p.n and p.value:
@@ -82,7 +82,7 @@ def _chunks(view: View) -> list[Point]:
 
 
 def _stages(points: list[Point]) -> dict[str, float]:
-    """Seconds of all copies in, kernels and copies out, of one stream with the largest chunk that has a timeline."""
+    """Seconds of all copies in, kernels and copies out, on one stream with the largest chunk that has a timeline."""
     known = [p for p in points if p.timeline and p.tunables[STREAMS] == 1]
     if not known:
         return {}
@@ -91,7 +91,7 @@ def _stages(points: list[Point]) -> dict[str, float]:
 
 
 def _works(view: View) -> dict[tuple[str, str], dict[float, Point]]:
-    """By side and kernel's title, at the size that both sides have at most steps: the fastest by steps."""
+    """By side and kernel's title, the fastest point by steps, at the size with the most steps on both sides."""
     sizes = defaultdict(lambda: defaultdict(set))
     points = [p for part in view.comparable for p in whole_machine(part.timed(view.settings["pipeline"])) if p.n and p.gflops]
     for p in points:
@@ -108,7 +108,7 @@ def _works(view: View) -> dict[tuple[str, str], dict[float, Point]]:
 
 
 def _intensity(p: Point) -> float:
-    """Operations for each byte that crosses the link, there and back."""
+    """Operations per byte that crosses the link, in both directions."""
     return p.flops / p.counters["bytes_min"]
 
 
@@ -127,7 +127,7 @@ def _copy_words(view: View, copies: dict) -> str:
         text += f", {words.joined([numbers.times(g.value) for g in gains.values()])} the rate of pageable memory"
     both = _largest(copies, engines, BOTH)
     if both:
-        text += f"; both ways at once it is {numbers.rate(both)} in all"
+        text += f"; in both directions at once the total is {numbers.rate(both)}"
     small = min((p for (k, w, _), p in copies.items() if (k, w) == (engines, ways[0][0])), key=lambda p: p.n)
     if small.n < ways[0][1].n:
         text += f"; a copy of {_size(small)} takes {numbers.seconds(small.summary.median)}{_half(copies, view, ways[0][0])}"
@@ -135,7 +135,7 @@ def _copy_words(view: View, copies: dict) -> str:
 
 
 def _half(copies: dict, view: View, way: str) -> str:
-    """From which size on half of the largest rate is reached."""
+    """The size from which half of the largest rate is reached."""
     line = sorted((p for (k, w, _), p in copies.items() if (k, w) == (view.settings["engines"], way)), key=lambda p: p.n)
     best = max(p.value for p in line)
     enough = next(p for p in line if p.value >= best / 2)
@@ -147,9 +147,9 @@ def _chunk_words(points: list[Point]) -> str:
         return ""
     one, best = fastest([p for p in points if p.tunables[STREAMS] == 1]), fastest(points)
     if one is None or one is best:
-        return "Several streams are not faster than one here."
+        return "Here several streams are not faster than one."
     gain, stages = judge({"": ratio(best, one)})[""], _stages(points)
-    text = (f"An array of {_size(best)} that is copied in, worked on and copied out in chunks of {_bytes(best.tunables[CHUNK])} on "
+    text = (f"An array of {_size(best)} that is copied in, processed and copied out in chunks of {_bytes(best.tunables[CHUNK])} on "
             f"{_streams(best)} takes {numbers.seconds(best.summary.median)}, {words.speed(gain, 'the best on one stream')}")
     if stages and max(stages.values()) > 0:
         lane, least = max(stages.items(), key=lambda item: item[1])
@@ -162,12 +162,12 @@ def _streams(p: Point) -> str:
 
 
 def _work_words(works: dict) -> str:
-    """The operations for each byte from which on the GPU is faster, copies included."""
+    """The operations per byte from which the GPU is faster, copies included."""
     gpu, cpu = (_best_line(works, side) for side in ("gpu", "cpu"))
     if cpu and not gpu:
         most = cpu[max(cpu)]
-        return (f"No copy was timed. On the CPU, which has the array at hand, {numbers.significant(_intensity(most))} operations for each "
-                f"of its bytes are done at {numbers.flops(most.gflops)}.")
+        return (f"No copy was timed. On the CPU, in whose memory the array is, {numbers.significant(_intensity(most))} operations per "
+                f"byte are executed at {numbers.flops(most.gflops)}.")
     shared = sorted(gpu.keys() & cpu.keys())
     if not shared:
         return ""
@@ -178,13 +178,13 @@ def _work_words(works: dict) -> str:
     size = numbers.binary(ELEMENT * max(p.n for p in gpu.values()))
     if won is None:
         return (f"Copies included, the GPU is not faster than the CPU’s {threads} on an array of {size} at up to "
-                f"{numbers.significant(at[-1])} operations for each byte that crosses the link.")
+                f"{numbers.significant(at[-1])} operations per byte over the link.")
     if won == 0:
         start = f"at all intensities measured, from {numbers.significant(at[0])}"
     else:
         a, b = log(gains[won - 1]), log(gains[won])
         start = f"from about {numbers.significant(exp(log(at[won - 1]) - a / (b - a) * log(at[won] / at[won - 1])), 2)}"
-    return f"Copies included, the GPU is faster than the CPU’s {threads} on an array of {size} {start} operations for each byte that crosses the link."
+    return f"Copies included, the GPU is faster than the CPU’s {threads} on an array of {size} {start} operations per byte over the link."
 
 
 def _best_line(works: dict, side: str) -> dict[float, Point]:
@@ -207,7 +207,7 @@ def _bytes(elements: float) -> str:
 
 
 def _rate_figures(view: View, part: Part, copies: dict) -> list[Figure]:
-    """One way, and both at once."""
+    """One direction, and both at once."""
     return [f for ways in ((TO, FROM), (BOTH,)) if (f := _rate_figure(view, part, copies, ways))]
 
 
@@ -234,7 +234,7 @@ def _rate_figure(view: View, part: Part, copies: dict, ways: tuple[str, ...]) ->
                 {"linestyle": (0, (1, 1.2))} if way == FROM else {"linestyle": "-"})))
         values = [p.value for p in points]
         high = max([*values, sheet])
-        lines.draw(ax, made, "Bytes each way" if is_both else "Bytes", "Bandwidth", log_y=True, limit=14,
+        lines.draw(ax, made, "Bytes per direction" if is_both else "Bytes", "Bandwidth", log_y=True, limit=14,
                    unit=points[0].metric.unit, ylim=(min(values) / 1.6, 2.2 * high))
         style.decade_ticks(ax.yaxis)
         _byte_ticks(ax)
@@ -242,14 +242,14 @@ def _rate_figure(view: View, part: Part, copies: dict, ways: tuple[str, ...]) ->
             if value:
                 ax.axhline(value, color=style.GREY, linewidth=0.8, linestyle=look, zorder=1)
 
-    what = "both ways at once on two streams, the bytes of both in the rate" if is_both else "each way (out: dotted)"
+    what = "in both directions at once on two streams, with the bytes of both in the rate" if is_both else "in each direction (out: dotted)"
     lines_ = [f"solid grey: the best pinned rate, {numbers.bandwidth(best.value)}"] if best else []
-    lines_ += [f"dashed: the link{'' if is_both else ' one way'} by its data sheet, {numbers.bandwidth(sheet)}"] if sheet else []
-    caption = (f"Copies between host and GPU by size, {what}. Copies follow each other, so that the start of one hides behind the one "
+    lines_ += [f"dashed: the link{'' if is_both else ' in one direction'} by its data sheet, {numbers.bandwidth(sheet)}"] if sheet else []
+    caption = (f"Copies between host and GPU by size, {what}. Copies follow each other, so that the start of one overlaps with the one "
                f"before. {words.sentence('; '.join(lines_))} {words.provenance(part, points)}")
     rows = [_copy_row(p) for p in points]
     return Figure(f"{view.name}_{'both_ways' if is_both else 'one_way'}", rows, draw, caption,
-                  f"Line plot of bandwidth over bytes for {words.listed([title for title, _ in series])}.", height=66, half=True)
+                  f"Line plot of bandwidth by bytes for {words.listed([title for title, _ in series])}.", height=66, half=True)
 
 
 def _byte_ticks(ax) -> None:
@@ -275,7 +275,7 @@ def _copy_row(p: Point) -> dict:
 def _copy_table(view: View, part: Part, copies: dict) -> Table:
     rows = [_copy_row(p) | {"way": WAYS[p.sizes["direction"]]} for _, p in sorted(copies.items(), key=lambda item: (
         list(WAYS).index(item[0][1]), item[1].kernel.order, item[0][2]))]
-    return Table(f"{view.name}_rates", "Copies by direction, kind and size: of one array each way. "
+    return Table(f"{view.name}_rates", "Copies by direction, kind and size: one array per direction. "
                  f"{words.provenance(part, list(copies.values()), hollow=False)}", (
                      Column("way", "direction", right=False), Column("title", "memory", right=False, wide=True),
                      Column("bytes", "bytes", numbers.binary), Column("gbytes_per_s", "rate", numbers.bandwidth),
@@ -288,7 +288,7 @@ def _chunk_figures(view: View, part: Part, points: list[Point]) -> list[Figure]:
         lines_of[p.tunables[STREAMS]].append(p)
     stages = _stages(points)
     amount = points[0].counters["bytes_min"] / 1e9
-    bounds = [(amount / seconds, text) for seconds, text in ((sum(stages.values()), "stages in turn"),
+    bounds = [(amount / seconds, text) for seconds, text in ((sum(stages.values()), "stages in sequence"),
                                                              (max(stages.values(), default=0), "slowest stage alone")) if seconds]
 
     def draw(fig) -> None:
@@ -297,23 +297,23 @@ def _chunk_figures(view: View, part: Part, points: list[Point]) -> list[Figure]:
         made = [lines.Series(f"{s:.0f} stream{'s' * (s > 1)}", [lines.dot(p, ELEMENT * p.tunables[CHUNK]) for p in line])
                 for s, line in lines_of.items()]
         top = max([p.value for p in points] + [value for value, _ in bounds])
-        lines.draw(ax, made, "Bytes of a chunk", "Bytes in and out", limit=14, unit=points[0].metric.unit, ylim=(0, 1.15 * top))
+        lines.draw(ax, made, "Bytes per chunk", "Bytes in and out", limit=14, unit=points[0].metric.unit, ylim=(0, 1.15 * top))
         _byte_ticks(ax)
         for value, text in bounds:
             ax.axhline(value, color=style.GREY, linewidth=0.8, zorder=1)
             ax.annotate(text, (ax.get_xlim()[1], value), xytext=(-3, 2), ha="right", textcoords="offset points", size=style.SMALL,
                         color=style.GREY)
 
-    caption = (f"An array of {_size(points[0])} copied in, worked on and copied out in chunks, by their size and the number of streams"
-               f"{'; grey: from the stages’ own times on one stream' if bounds else ''}. {words.provenance(part, points)}")
+    caption = (f"An array of {_size(points[0])} copied in, processed and copied out in chunks, by the size of a chunk and the number of streams"
+               f"{'; grey: bounds from the stages’ times on one stream' if bounds else ''}. {words.provenance(part, points)}")
     rows = [{"streams": p.tunables[STREAMS], "chunk_bytes": ELEMENT * p.tunables[CHUNK], "n": p.n, "steps": p.sizes.get(STEPS),
              "gbytes_per_s": p.value, "seconds": p.summary.median, **p.sampled, **{f"{lane} seconds": s for lane, s in stages.items()}} for p in points]
-    figure = Figure(f"{view.name}_chunks", rows, draw, caption, "Line plot of the rate over the size of a chunk, by streams.", height=66, half=True)
+    figure = Figure(f"{view.name}_chunks", rows, draw, caption, "Line plot of the rate by the size of a chunk, one line per number of streams.", height=66, half=True)
     return [figure]
 
 
 def _timeline_figure(view: View, part: Part, points: list[Point]) -> list[Figure]:
-    """What ran when: on one stream, and on as many as are fastest, in chunks of one size."""
+    """The timelines on one stream and on the fastest number of streams, in chunks of one size."""
     clear = [p for p in points if p.timeline and SHOWN[0] <= p.n / p.tunables[CHUNK] <= SHOWN[1]]
     best = fastest([p for p in clear if p.tunables[STREAMS] > 1])
     one = fastest([p for p in clear if best and p.tunables[STREAMS] == 1 and p.tunables[CHUNK] == best.tunables[CHUNK]])
@@ -336,17 +336,17 @@ def _timeline_figure(view: View, part: Part, points: list[Point]) -> list[Figure
             if is_last:
                 ax.set_xlabel("Time [ms]")
 
-    caption = ("What ran when: copies and kernels of one run with an event before and after each, coloured by stream, with the number "
-               "of the chunk. A copy is drawn from when its stream and its engine are both free. This run is none of the samples, and "
-               f"its events delay it a little. {words.sentence(part.label)}")
+    caption = ("Timeline of one run: copies and kernels with an event before and after each, coloured by stream, with the number "
+               "of the chunk. A copy begins when both its stream and its engine are free. This run is not one of the samples; "
+               f"its events delay it slightly. {words.sentence(part.label)}")
     rows = [{"streams": p.tunables[STREAMS], "chunk_bytes": ELEMENT * p.tunables[CHUNK], "what": s.what, "stream": s.stream,
              "chunk": chunk, "begin": s.begin, "end": s.end} for p in shown for chunk, s in _numbered(p.timeline)]
     return [Figure(f"{view.name}_timeline", rows, draw, caption,
-                   "Gantt chart with a lane each for copies in, kernels and copies out.", height=12 + 24 * len(shown))]
+                   "Gantt chart with one lane for copies in, one for kernels and one for copies out.", height=12 + 24 * len(shown))]
 
 
 def _numbered(spans: tuple[Span, ...]) -> list[tuple[int, Span]]:
-    """With the number of the chunk, from 1: each lane has every chunk once, in order."""
+    """Spans with the number of their chunk, from 1: each lane has every chunk once, in order."""
     seen: dict[str, int] = defaultdict(int)
     made = []
     for s in spans:
@@ -387,11 +387,11 @@ def _work_figure(view: View, works: dict) -> Figure:
 
     story = " ".join(f"{part.side.upper()}: {words.provenance(part, [p for p in points if p.kernel.side == part.side])}"
                      for part in view.comparable if any(p.kernel.side == part.side for p in points))
-    caption = (f"An array of {_size(points[0])} that begins and ends on the host, by the arithmetic for each of its bytes"
-               f"{': the GPU’s time includes both copies' if gpu_part else ''}. {story}")
+    caption = (f"An array of {_size(points[0])} that begins and ends on the host, by the operations per byte"
+               f"{'; the GPU’s time includes both copies' if gpu_part else ''}. {story}")
     rows = [{"side": p.kernel.side, "kernel": p.kernel.name, "variant": p.variant, "n": p.n, "steps": p.sizes[STEPS],
              "flop_per_byte": _intensity(p), "gflops": p.gflops, "gbytes_per_s": p.value, "seconds": p.summary.median, **p.sampled} for p in points]
-    return Figure(f"{view.name}_work", rows, draw, caption, "Line plot of performance over operations per byte, GPU and CPU.", height=66, half=True)
+    return Figure(f"{view.name}_work", rows, draw, caption, "Line plot of performance by operations per byte, GPU and CPU.", height=66, half=True)
 
 
 # Counted
@@ -400,9 +400,9 @@ def _work_figure(view: View, works: dict) -> Figure:
 def _counts(view: View) -> list[Table]:
     points = [p for p in (view.counts.points if view.counts else ()) if p.is_counted]
     rows = [{"title": p.title, "size": p.size_text, **p.counters, "bytes_per_request": _per_request(p)} for p in points]
-    return [Table(f"{view.name}_counts", f"Requests of the kernels that read the host’s memory themselves, counted. {words.sentence(view.counts.label)}", (
+    return [Table(f"{view.name}_counts", f"Requests of the kernels that read the host’s memory directly, counted. {words.sentence(view.counts.label)}", (
         Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
-        Column("load_requests", "load requests", numbers.grouped), Column("bytes_per_request", "bytes of a request", numbers.significant)),
+        Column("load_requests", "load requests", numbers.grouped), Column("bytes_per_request", "bytes per request", numbers.significant)),
         rows)] if rows else []
 
 
@@ -414,5 +414,5 @@ def _per_request(p: Point) -> float | None:
 def _counted(view: View) -> Section | None:
     tables = _counts(view)
     widest = max((r["bytes_per_request"] or 0 for r in tables[0].rows), default=0) if tables else 0
-    return Section(f"No copy was timed. A kernel that reads the host’s memory asks for up to {widest:.0f} bytes with each request of a warp.",
+    return Section(f"No copy was timed. A kernel that reads the host’s memory loads up to {widest:.0f} bytes with each request of a warp.",
                    tables=tables) if tables and widest else None

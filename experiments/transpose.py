@@ -1,4 +1,4 @@
-"""What the transpose shows: each kernel beside the rate of a copy, with the sectors and wavefronts that its requests take."""
+"""The transpose: each kernel compared with the rate of a copy, with the sectors and wavefronts of its requests."""
 
 from collections import defaultdict
 
@@ -21,9 +21,9 @@ from report.experiment import (
 from report.sections import ladders
 
 NEAR, FAR = 0.9, 0.8
-"""So large a part of a copy's rate is near it; less than the other one is far below."""
+"""A rate is near a copy's rate from the first share of it on, and far below it under the second."""
 NEIGHBOURS, ASIDE = 0.02, 0.1
-"""Sides so near each other would share a place on the axis; the less round one is drawn so far left of it."""
+"""Sides that differ by at most the first share would overlap on the axis; the less round one is drawn to the left by the second."""
 COUNTED = (("sectors_per_load_request", "load"), ("sectors_per_store_request", "store"), ("wavefronts_per_shared_load", "load"),
            ("wavefronts_per_shared_store", "store"))
 """Columns of the figure: keys of its rows, and their titles below 'sectors' and 'wavefronts'."""
@@ -45,12 +45,12 @@ def section(view: View) -> Section | None:
 
 
 def _roof(ladder: Ladder) -> Roof | None:
-    """Of the memory that the ladder's matrices are in, for the threads of its fastest kernel."""
+    """The roof of the memory that holds the ladder's matrices, for the threads of its fastest kernel."""
     return ladder.part.memory(ladder.fastest.point)
 
 
 def _requests(view: View) -> list[dict]:
-    """What each variant's requests take, by the emulator."""
+    """Sectors and wavefronts of each variant's requests, by the emulator."""
     points = [p for p in (view.counts.points if view.counts else ()) if p.is_counted and p.kernel.family == view.settings["family"]]
     return [{"kernel": p.kernel.name, "tunables": p.tunables, "title": p.title, "size": p.size_text, **_per_request(p.counters)}
             for p in sorted(points, key=lambda p: (p.kernel.order, p.name))]
@@ -93,7 +93,7 @@ def _named(p: Point) -> str:
 
 
 def _counted_words(requests: list[dict], made: list[Ladder]) -> list[str]:
-    """Without the GPU's times: what the counts say."""
+    """Without the GPU's times: a sentence from the counts."""
     known = [r for r in requests if r["wavefronts_per_shared_load"]]
     if any(x.part.side == "gpu" for x in made) or not known:
         return []
@@ -101,7 +101,7 @@ def _counted_words(requests: list[dict], made: list[Ladder]) -> list[str]:
     scattered = max(requests, key=lambda r: max(r["sectors_per_load_request"] or 0, r["sectors_per_store_request"] or 0))
     most = max(scattered["sectors_per_load_request"] or 0, scattered["sectors_per_store_request"] or 0)
     return [f"On the GPU (counted; nothing was timed) a request of {scattered['title']} takes up to {numbers.short(most)} sectors, and "
-            f"one to the shared memory of {worst['title']} {numbers.short(worst['wavefronts_per_shared_load'])} wavefronts."]
+            f"a request to shared memory of {worst['title']} takes {numbers.short(worst['wavefronts_per_shared_load'])} wavefronts."]
 
 
 # Figures and tables
@@ -121,7 +121,7 @@ def _label(part: Part, p: Point) -> str:
 
 
 def _rates(view: View, made: list[Ladder], requests: list[dict]) -> Figure:
-    """A mark for each kernel below the rate of a copy, with its counts."""
+    """One mark per kernel, with the rate of a copy and the kernel's counts."""
     bars = [(ladder.part, r.point) for ladder in made for r in ladder.rungs]
     rows = [_row(part, p, requests) for part, p in bars]
     counted = [c for c in COUNTED if any(r[c[0]] is not None for r in rows)]
@@ -158,9 +158,9 @@ def _rates(view: View, made: list[Ladder], requests: list[dict]) -> Figure:
     tops = [f"{roof.label} ({numbers.bandwidth(roof.value)})" for x in made if (roof := _roof(x))]
     text = f"The transpose’s kernels in their fastest variants, libraries as open diamonds; dashed: {words.joined(tops) or 'no roof'}. "
     if counted:
-        text += (f"Counted{words.counted_at(view.counts, [view.settings['family']], 'n')}: sectors of 32\u00a0bytes for a request to "
-                 "global memory, wavefronts for one to shared memory; a "
-                 "request of 4-byte accesses takes at least 4 and 1, of 16-byte ones 16 and 4. ")
+        text += (f"Counted{words.counted_at(view.counts, [view.settings['family']], 'n')}: sectors of 32\u00a0bytes per request to "
+                 "global memory, wavefronts per request to shared memory; at least "
+                 "4 and 1 for 4-byte accesses, 16 and 4 for 16-byte accesses. ")
     return Figure(f"{view.name}_rates", rows, draw, text + sizes,
                   f"Dot plot of the bandwidth of {words.counted(len(bars), 'kernel')} and of a copy.", height=18 + 5.2 * len(bars))
 
@@ -180,7 +180,7 @@ def _bar(ax, i: int, part: Part, p: Point, row: dict, places: dict[str, float]) 
 def _table(view: View, requests: list[dict]) -> list[Table]:
     if not requests:
         return []
-    return [Table(f"{view.name}_requests", "What one request of a warp takes, as the emulator counted it at "
+    return [Table(f"{view.name}_requests", "Cost of one warp request, as the emulator counted it at "
                   f"{requests[0]['size']}: sectors of 32 bytes in global memory, wavefronts in shared memory.", (
                       Column("title", "kernel", right=False, wide=True),
                       Column("sectors_per_load_request", "sectors, load", numbers.short),
@@ -194,7 +194,7 @@ def _appendix(view: View, ladder: Ladder) -> list[Table | Figure | str]:
 
 
 def _sizes(view: View, ladder: Ladder) -> list[Figure]:
-    """Rates over the side of the matrix: where a cache holds both, and where rows are not aligned."""
+    """Rates by the side of the matrix: where a cache holds both matrices, and where rows are not aligned."""
     from report.draw import lines, style
     series = defaultdict(list)
     for p in ladder.points:
@@ -217,20 +217,20 @@ def _sizes(view: View, ladder: Ladder) -> list[Figure]:
         for look, line in zip(style.SERIES, series.values()):
             aside = [lines.dot(p, p.n * (1 - ASIDE)) for p in line if p.n in odd]
             lines.one(ax, lines.divided(lines.Series("", aside, joined=False), factor), look)
-    apart = f" Not joined, drawn left of the rounder size: N\u00a0=\u00a0{words.joined([numbers.grouped(n) for n in sorted(odd)])}." if odd else ""
-    caption = (f"Rates on the {ladder.part.side.upper()} over the side of a square matrix, each kernel in its fastest variant.{apart} "
+    apart = f" Not joined, drawn to the left of the neighbouring size: N\u00a0=\u00a0{words.joined([numbers.grouped(n) for n in sorted(odd)])}." if odd else ""
+    caption = (f"Rates on the {ladder.part.side.upper()} by the side of a square matrix, each kernel in its fastest variant.{apart} "
                f"{words.provenance(ladder.part, points)}")
     return [Figure(f"{view.name}_{ladder.part.side}_sizes", [_row(ladder.part, p, []) | {"n": p.n} for p in points],
-                   draw, caption, "Line plot of rates over the side of the matrix.", height=55, half=True)]
+                   draw, caption, "Line plot of rates by the side of the matrix.", height=55, half=True)]
 
 
 def _odd(sides: set[int]) -> set[int]:
-    """Those beside a rounder one, of which a larger power of two is a factor."""
+    """Sides next to a rounder side, which a larger power of two divides."""
     return {n for n in sides for m in sides if abs(n - m) <= NEIGHBOURS * n and (n & -n) < (m & -m)}
 
 
 def _variants(view: View, ladder: Ladder) -> list[Table]:
-    """Shapes of blocks and tiles, where a kernel has several, and shapes of matrices."""
+    """Variants of kernels that have several, and rectangular matrices."""
     groups = defaultdict(list)
     for p in whole_machine(ladder.part.timed(view.settings["family"])):
         groups[p.kernel.name, p.size_key].append(p)

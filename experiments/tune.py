@@ -3,7 +3,7 @@
 at each size to gpu/matmul/tma/engine/top_table.hpp. Build again afterwards.
 
     python3 experiments/tune.py                 measures with build/rung, then writes the table
-    python3 experiments/tune.py RESULT.json …   writes it from runs that are there
+    python3 experiments/tune.py RESULT.json …   writes it from existing results
 """
 
 import collections
@@ -45,7 +45,7 @@ inline constexpr Tuned kTuned[] = {{
 
 
 def rates(results: list[dict]) -> dict[tuple[int, int, int], dict[str, float]]:
-    """The median GFLOP/s of each recipe that was told to run, by size (m, n, k). What failed has no rate."""
+    """The median GFLOP/s of each requested recipe, by size (m, n, k). A failed recipe has no rate."""
     samples = collections.defaultdict(list)
     for result in results:
         for entry in result["benchmarks"]:
@@ -60,29 +60,29 @@ def rates(results: list[dict]) -> dict[tuple[int, int, int], dict[str, float]]:
 
 
 def checked(size: tuple, recipe: object, gpu: object) -> None:
-    """Raises ValueError for what is no size, recipe or GPU's name: results may come from anywhere, and become code."""
+    """Raises ValueError for an invalid size, recipe or GPU's name: results may come from anywhere, and become code."""
     if not all(type(length) is int and 0 < length < 1 << 31 for length in size):
-        raise ValueError(f"a size that is none: {size!r}")
+        raise ValueError(f"not a size: {size!r}")
     if not isinstance(recipe, str) or not RECIPE.fullmatch(recipe):
-        raise ValueError(f"a recipe that is none: {recipe!r}")
+        raise ValueError(f"not a recipe: {recipe!r}")
     if not isinstance(gpu, str) or not GPU.fullmatch(gpu):
-        raise ValueError(f"a GPU's name that is none: {gpu!r}")
+        raise ValueError(f"not a GPU's name: {gpu!r}")
 
 
 def elements(recipe: str) -> int:
-    """Of the recipe's tile: "64x128_split_k" has 8192."""
+    """Elements of the recipe's tile: "64x128_split_k" has 8192."""
     rows, columns = recipe.split("_")[0].split("x")
     return int(rows) * int(columns)
 
 
 def fastest(of: dict[str, float]) -> str:
-    """Of the recipes within CLOSE of the best one, that with the largest tile, then the one without an addition."""
+    """Among the recipes within CLOSE of the best one: the one with the largest tile, then the one without an addition."""
     best = max(of.values())
     return min((r for r, rate in of.items() if rate >= best * (1 - CLOSE)), key=lambda r: (-elements(r), len(r), r))
 
 
 def table(results: list[dict]) -> str:
-    """The C++ header. Raises ValueError if nothing was measured, or not on one kind of GPU."""
+    """The C++ header. Raises ValueError if nothing was measured, or if the GPUs differ."""
     found = rates(results)
     gpus = {result["context"].get("gpu_name") for result in results}
     if not found or len(gpus) != 1 or None in gpus:
@@ -95,7 +95,7 @@ def table(results: list[dict]) -> str:
 
 
 def measure(folder: pathlib.Path) -> list[pathlib.Path]:
-    """Runs the tuning experiment; its result files."""
+    """Runs the tuning experiment and returns its result files."""
     command = [TOP / "build" / "rung", "run", "--full", "--require-gpu", "--outdir", folder, TOP / "experiments/tuning/top.toml"]
     code = subprocess.run(command, check=False).returncode
     if code != 0:

@@ -1,4 +1,4 @@
-"""What vector addition shows: bandwidth over the number of elements, and that bytes in flight matter more than width."""
+"""Vector addition: bandwidth by the number of elements, and the effect of bytes in flight compared with the width of accesses."""
 
 from collections import defaultdict
 
@@ -25,7 +25,7 @@ from report.sections import ladders
 
 WIDTH, LOADS = "width", "loads"
 BYTES = 12
-"""That one element moves: two read, one written."""
+"""Bytes that one element moves: two numbers read, one written."""
 POWERS = {1: "1", 2**10: "2¹⁰", 2**15: "2¹⁵", 2**20: "2²⁰", 2**25: "2²⁵", 2**30: "2³⁰"}
 
 
@@ -49,13 +49,13 @@ def _cache(part: Part) -> float:
 
 
 def _dram(part: Part, points: list[Point]) -> list[Point]:
-    """Those of the largest size, if that is more than the last-level cache holds."""
+    """The points of the largest size, if the last-level cache does not hold it."""
     largest = max((p.n for p in points if part.level(p, p.n * BYTES) == "DRAM"), default=None)
     return [p for p in points if p.n == largest]
 
 
 def _finding(ladder: Ladder) -> str:
-    """The fastest kernel beside memory's roof, where no cache helps, and the slowest one beside it."""
+    """The fastest kernel compared with memory's roof, where no cache holds the data, and the first kernel."""
     part = ladder.part
     points = _dram(part, list(ladder.points))
     best, *level = leaders(points) or [None]
@@ -69,12 +69,12 @@ def _finding(ladder: Ladder) -> str:
     if low.kernel != best.kernel and low is not first:
         text += f"; {low.kernel.title} reaches {numbers.rate(low)} at its largest size"
     elif first is not best:
-        text += f", {numbers.times(best.value / first.value)} what {first.kernel.title} reaches"
+        text += f", {numbers.times(best.value / first.value)} the rate of {first.kernel.title}"
     return f"{text}."
 
 
 def _pair(view: View) -> tuple[Point, Point, Ratio] | None:
-    """One wide access, and as many bytes by narrow ones, at the largest size with both; how fast the one is over the other."""
+    """One wide access, narrow accesses of the same total bytes, at the largest size with both; and the speed of the first over the second."""
     points = [p for p in (view.gpu.timed(view.settings["family"]) if view.gpu else []) if {WIDTH, LOADS} <= p.tunables.keys()]
     pairs = [(wide, narrow) for wide in points for narrow in points if wide.n == narrow.n and wide.n * BYTES > 2**30
              and wide.tunables[WIDTH] == 16 and narrow.tunables[WIDTH] == 4 and wide.tunables[LOADS] == 1
@@ -93,7 +93,7 @@ def _width(view: View) -> list[str]:
     single = [p for p in view.gpu.timed(view.settings["family"]) if p.size_key == wide.size_key and p.tunables.get(WIDTH) == 4
               and p.tunables.get(LOADS) == 1]
     alone = f"; one load of 4 bytes reaches {numbers.rate(fastest(single))}" if single else ""
-    return [f"Not the width of an access but the bytes that a thread has in flight decide: one load of 16 bytes from each array "
+    return [f"The bytes in flight per thread determine the rate, and not the width of an access: one load of 16 bytes from each array "
             f"({numbers.rate(wide)}) is {words.speed(gain, 'four loads of 4 bytes')}{alone}."]
 
 
@@ -101,7 +101,7 @@ def _width(view: View) -> list[str]:
 
 
 def _series(part: Part, family: str) -> dict[str, list[Point]]:
-    """A line for each kernel, or for each width of its accesses: the variant that is fastest at the largest size."""
+    """One line per kernel, or per width of its accesses: the variant that is fastest at the largest size."""
     groups = defaultdict(lambda: defaultdict(list))
     for p in whole_machine(part.timed(family)):
         width = p.tunables.get(WIDTH)
@@ -111,7 +111,7 @@ def _series(part: Part, family: str) -> dict[str, list[Point]]:
 
 
 def _best(variants: list[list[Point]]) -> list[Point]:
-    """Among the variants with the most sizes the one that is fastest at the largest."""
+    """Among the variants with the most sizes, the one that is fastest at the largest size."""
     most = max(len({p.n for p in line}) for line in variants)
     whole = [line for line in variants if len({p.n for p in line}) == most]
     return max(whole, key=lambda line: max(line, key=lambda p: p.n).value)
@@ -148,15 +148,15 @@ def _figure(view: View, part: Part) -> Figure:
                         textcoords="offset points", size=style.SMALL, color=style.GREY)
     threads = max(p.threads for p in points)
     who = "GPU" if part.side == "gpu" else f"CPU, {words.counted(threads, 'thread')}"
-    caption = (f"Bandwidth of vector addition on the {who}, over the number of elements (12 bytes each). Of each line the variant "
+    caption = (f"Bandwidth of vector addition on the {who}, by the number of elements (12 bytes each). Each line is the variant "
                f"that is fastest at the largest size; the others are in the CSV. {words.provenance(part, points)}")
     rows = [_row(part, p) for p in part.timed(family)]
     return Figure(f"{view.name}_{part.side}", rows, draw, caption,
-                  f"Line plot of bandwidth over the number of elements for {words.listed(list(series))}.", height=66, half=True)
+                  f"Line plot of bandwidth by the number of elements for {words.listed(list(series))}.", height=66, half=True)
 
 
 def _launches(view: View, ladder: Ladder) -> list[Table]:
-    """Every variant at the size that has most of them."""
+    """Every variant at the size with the most variants."""
     groups = defaultdict(list)
     for p in ladder.part.timed(ladder.problem.family):
         groups[p.n].append(p)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How good the choice of a shape is: of each kernel of experiments/tuning/wgmma.toml, how much slower the shape that it
-takes ("best") is than the fastest one, and how much slower that of the nearest other size would be.
+"""Quality of the choice of a shape: for each kernel of experiments/tuning/wgmma.toml, the slow-down of the shape that it
+chooses ("best") against the fastest shape, and the slow-down of the shape that is the fastest at the nearest other size.
 
     build/rung run --full experiments/tuning/wgmma.toml
     python3 experiments/tuning/choices.py results/HOST/*-wgmma/wgmma.json
@@ -17,7 +17,7 @@ Times = dict[tuple[int, ...], dict[str, float]]
 
 
 def times(result: dict) -> dict[str, Times]:
-    """By kernel, size (m, n, k) and shape the median seconds."""
+    """The median seconds by kernel, size (m, n, k) and shape."""
     samples = collections.defaultdict(list)
     for entry in result["benchmarks"]:
         shape = entry.get("tunables", {}).get("shape")
@@ -30,12 +30,12 @@ def times(result: dict) -> dict[str, Times]:
 
 
 def losses(by_size: Times) -> dict[tuple[int, ...], float]:
-    """By size the time of the chosen shape over that of the fastest one."""
+    """The time of the chosen shape over the time of the fastest shape, by size."""
     return {size: of[CHOSEN] / min(of.values()) for size, of in by_size.items() if CHOSEN in of and len(of) > 1}
 
 
 def losses_by_nearest(by_size: Times) -> dict[tuple[int, ...], float]:
-    """The same of the shape that is the fastest at the nearest other size, by the sum of |log(length / its length)|."""
+    """The same for the shape that is the fastest at the nearest other size, by the sum of |log(length / its length)|."""
     found = {}
     for size, of in by_size.items():
         others = [other for other in by_size if other != size]

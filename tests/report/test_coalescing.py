@@ -173,7 +173,7 @@ def test_the_ladder_ends_near_a_copy(tmp_path):
 
 def test_counts_alone_tell_sectors_and_wavefronts(tmp_path):
     section = section_of(tmp_path, transposes(timed=False), "transpose")
-    assert "takes up to 32 sectors" in section.finding and "tile 32 wavefronts" in section.finding
+    assert "takes up to 32 sectors" in section.finding and "tile takes 32 wavefronts" in section.finding
     assert section.tables and not section.figures
 
 

@@ -53,9 +53,9 @@ def test_caches_that_serve_take_the_factor(tmp_path):
     counters(tmp_path, run)
     section = section_of(tmp_path, run)
     text = section.finding.replace("\u00a0", " ")
-    assert "promises a factor of 16" in text and "1.60× as fast as the naive kernel" in text
-    assert "merging in a warp’s request serves 50 %, L1 44 %, L2 4.0 % and DRAM 2.0 %" in text
-    assert "6.0 % leave the multiprocessors, where the tiled kernel requests 6.2 %: merging" in text
+    assert "predicts a factor of 16" in text and "1.60× as fast as the naive kernel" in text
+    assert "merging within a warp’s request serves 50 % of the naive kernel’s requested bytes, L1 44 %, L2 4.0 % and DRAM 2.0 %" in text
+    assert "6.0 % leave the multiprocessors, and the tiled kernel requests 6.2 %: merging" in text
     assert "From DRAM (one profiled run, empty caches) the tiled kernel reads 1.0 times as many bytes as the naive one at N = 4096, so that tiles save nothing there" in text
     assert section.answer[0].replace("\u00a0", " ").endswith("merged requests and caches keep 98 % of its requests from DRAM (in one profiled run).")
     assert section.figures[0].rows[0]["left"] == pytest.approx(0.06)
@@ -135,7 +135,7 @@ def test_of_several_experiments_the_one_with_counters_stands_in(tmp_path):
 def test_requests_that_do_not_merge_bring_it_back_by_the_model_unless_a_measured_setting_has_it(tmp_path):
     cached = dict(lines=1e9, model_l1_load_sectors=4, model_l2_load_sectors=2, model_device_wavefronts_per_s=1e9,
                   bytes_of=lambda kernel, n: requested(kernel, n), model_device="H200")
-    assert "the factor comes back, 16" in section_of(tmp_path / "a", modelled(timed((100, 160)), **cached | {"model_device_wavefronts_per_s": 1e15})).finding
+    assert "the factor comes back (16" in section_of(tmp_path / "a", modelled(timed((100, 160)), **cached | {"model_device_wavefronts_per_s": 1e15})).finding
     assert "comes back" not in section_of(tmp_path / "b", modelled(timed((100, 160)), **cached)).finding
     assert "comes back" not in section_of(tmp_path / "c", modelled(timed((100, 1600)), **cached | {"model_device_wavefronts_per_s": 1e15})).finding
 
@@ -164,4 +164,4 @@ def test_alone_a_hot_setting_keeps_what_does_not_depend_on_the_l2(tmp_path):
     section = section_of(tmp_path, run)
     row = section.tables[0].rows[0]
     assert row["naive_L1"] == pytest.approx(0.44) and row["naive_L2"] is None is row["naive_DRAM"] and "DRAM" not in section.finding
-    assert "no L2 and DRAM of hot rows" in section.tables[0].caption
+    assert "no L2 and DRAM in hot rows" in section.tables[0].caption

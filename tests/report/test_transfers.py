@@ -78,7 +78,7 @@ def test_pinned_memory_and_streams(tmp_path):
     section = section_of(tmp_path, transfers(gpu_pcie_gbytes_per_s=63.0))
     assert "Pinned memory is copied to the GPU at 50.0\u00a0GB/s and from the GPU at 50.0" in section.finding.replace("49.9", "50.0")
     assert "5× and 5× the rate of pageable memory" in section.finding.replace("4.99", "5").replace("5.00", "5")
-    assert "both ways at once it is" in section.finding and "half of the full rate is reached from 256\u00a0KiB" in section.finding
+    assert "in both directions at once the total is" in section.finding and "half of the full rate is reached from 256\u00a0KiB" in section.finding
     assert "the slowest stage alone (copy" in section.finding and ") takes 3.00\u00a0ms" in section.finding
     assert "Copies included, the GPU is faster than the CPU’s 4 threads on an array of 16.0\u00a0MiB" in section.finding
     assert {f.name for f in section.figures} == {f"transfers_{x}" for x in ("one_way", "both_ways", "chunks", "timeline", "work")}
