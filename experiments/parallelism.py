@@ -361,7 +361,7 @@ def _wave_figure(view: View, waves: dict[bool, list[Point]]) -> list[Figure]:
                     color=colour, linewidth=0.6, alpha=0.7, zorder=1)
         ax.set_xticks(range(int(highest) + 1))
     few = next((_resident(line[0]) for is_few, line in waves.items() if is_few), None)
-    caption = (f"The last wave: rates by the number of blocks per multiprocessor, of which there are {sms:.0f}. Lines: the work divided by the whole waves "
+    caption = (f"The last wave: rates by the number of blocks per multiprocessor ({sms:.0f} multiprocessors). Lines: the work divided by the whole waves "
                f"that it takes, with {'one block' if False in waves else ''}"
                f"{' and ' if len(waves) > 1 else ''}{f'{few:.0f} blocks' if few else ''} per multiprocessor and wave. {words.provenance(part, points)}")
     return [Figure(f"{view.name}_waves", [_row(part, p) for p in points], draw, caption,

@@ -1,12 +1,12 @@
-"""What the compilers make of the snippets in this folder: ``python3 experiments/snippets/compile.py COMPILERS.json``.
+"""Compiles the snippets in this folder: ``python3 experiments/snippets/compile.py COMPILERS.json``.
 
-A snippet is a few lines that a document says compile, or do not. NAME.cu goes to nvcc and NAME.cpp to the host's own
-compiler with CUDA's headers, as C++20; a line ``// options: …`` adds options. Where the instructions matter, a line
-``// ptx: PATTERN`` names what nvcc's PTX has to have, ``// not in ptx: PATTERN`` what it must not have, as regular
-expressions: a snippet whose PTX is another one counts as not compiled. The file has, for each, whether it was compiled
-and, if not, the compiler's first complaint; claims ask for it with ``compiles(NAME)``.
-A snippet with a slip of a document has the mended line, too, in ``#ifdef MENDED``; ``mended`` says whether that compiles,
-so that the slip alone is what the compiler refuses.
+A snippet is a few lines that compile, or do not compile, according to a document. nvcc compiles NAME.cu, and the host's
+compiler with CUDA's headers NAME.cpp, as C++20; a line ``// options: …`` adds options. Where the instructions matter, a
+line ``// ptx: PATTERN`` has a regular expression that nvcc's PTX has to contain, ``// not in ptx: PATTERN`` one that it
+must not contain: a snippet with other PTX counts as not compiled. The file records, for each snippet, whether it
+compiled and, if not, the compiler's first error; claims read it with ``compiles(NAME)``.
+A snippet with an error of a document also has the corrected line, in ``#ifdef MENDED``; ``mended`` records whether this
+compiles, so that the error alone is the reason why the compiler refuses the snippet.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ SECONDS = 120
 
 
 def nvcc() -> str | None:
-    """Often installed but not on the PATH."""
+    """The path of nvcc, which often is installed but not on the PATH."""
     homes = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
     places = [str(home / "bin") for home in (*homes, Path("/usr/local/cuda"))]
     return shutil.which("nvcc") or shutil.which("nvcc", path=os.pathsep.join(places))
 
 
 def lines(snippet: Path, key: str) -> list[str]:
-    """What stands in its lines ``// key: …``."""
+    """The texts of its lines ``// key: …``."""
     return re.findall(rf"^// {key}: (.+)$", snippet.read_text(encoding="utf-8"), re.MULTILINE)
 
 
@@ -60,7 +60,7 @@ def _run(asked: list[str]) -> subprocess.CompletedProcess:
 
 
 def unlike(snippet: Path, asked: list[str]) -> str:
-    """In what its PTX differs from what its lines name; empty if in nothing."""
+    """The differences between its PTX and the patterns of its lines; empty if there are none."""
     wanted, unwanted = lines(snippet, "ptx"), lines(snippet, "not in ptx")
     if not wanted and not unwanted:
         return ""
@@ -71,7 +71,7 @@ def unlike(snippet: Path, asked: list[str]) -> str:
 
 
 def complaint(said: str) -> str:
-    """The first line with an error, without the place."""
+    """The first line with an error, without its location."""
     lines = [line for line in said.splitlines() if re.search(r"error|fatal", line)]
     return re.sub(r"^.*?(?:error|fatal)\s*: ", "", lines[0]).strip() if lines else said.strip()[:200]
 

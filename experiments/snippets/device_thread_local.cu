@@ -1,4 +1,4 @@
-// A variable of its own for each thread, as the host has them.
+// A thread_local variable, as on the host.
 __device__ int next() {
 #ifdef MENDED
   int count = 0;

@@ -1,4 +1,4 @@
-// Device code that asks for an object's type at run time.
+// Device code that queries an object's type at run time.
 #include <typeinfo>
 
 struct Shape {

@@ -1,4 +1,4 @@
-// Shared memory of a size that the launch gives.
+// Shared memory whose size the launch sets.
 __global__ void reverse(float* numbers) {
   extern __shared__ float copy[];
   copy[threadIdx.x] = numbers[threadIdx.x];

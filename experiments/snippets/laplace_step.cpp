@@ -1,4 +1,4 @@
-// A field that the course's scheme changes, so that it solves no equation without time: cos(pi x / 2) halves in a step.
+// A field that the course's scheme changes, so that its equation depends on time: cos(pi x / 2) halves in a step.
 constexpr double differences(double u, double left, double right, double below, double above) {
   return left + right + below + above - 4 * u;
 }

@@ -1,4 +1,4 @@
-// Shared memory declared with a size that is known at run time alone.
+// Shared memory declared with a size that is known only at run time.
 __global__ void reverse(float* numbers, int count) {
   __shared__ float copy[count];
   copy[threadIdx.x] = numbers[threadIdx.x];

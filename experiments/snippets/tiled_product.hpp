@@ -1,5 +1,5 @@
 // The index lines of the textbook's tiled product (4th edition, figure 5.9; 3rd edition, figure 4.16), for the threads
-// of its small examples. What the text says of them is asserted when a snippet is compiled.
+// of its small examples. The snippets assert the text's statements at compile time.
 constexpr int TILE_WIDTH = 2;
 
 struct Place {  // row and column, as in M(0,3)

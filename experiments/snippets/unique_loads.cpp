@@ -1,4 +1,4 @@
-// Section 5.4: each thread of a block loads another element of M in a phase, and another one of N.
+// Section 5.4: each thread of a block loads a different element of M in a phase, and a different element of N.
 #include "tiled_product.hpp"
 
 constexpr int Width = 8;
