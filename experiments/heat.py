@@ -146,7 +146,7 @@ def _order_words(orders: list[Order]) -> list[str]:
         return []
     low, high = min(o.order for o in known), max(o.order for o in known)
     span = f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f}"
-    return [f"The error against the decay of a sine decreases with the distance between points to the power of {span}, {_clear_sizes(known)}."]
+    return [f"The error against the decay of a sine is proportional to the distance between points to the power of {span}, {_clear_sizes(known)}."]
 
 
 def _clear_sizes(known: list[Order]) -> str:

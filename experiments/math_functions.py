@@ -352,9 +352,9 @@ def _table(view: View, part: Part, spots: list[Spot]) -> Table:
     mine = [s for s in spots if s.part is part]
     arguments = sorted({s.error.sizes["n"] for s in mine})
     caption = (f"Speed and error of every implementation on the {part.side.upper()}. Errors over {numbers.grouped(arguments[-1])} "
-               "arguments, evenly by bit pattern. Bound for: the share of arguments for which the implementation states a bound; largest error "
-               "and its share of the bound: over these arguments. Anywhere and not rounded: where neither result is NaN, the largest error and "
-               "the share not correctly rounded. NaN: the share where only one of the two is NaN; no bound is stated there. "
+               "arguments, evenly by bit pattern. Bound for: the share of arguments with a stated bound; largest error and of its bound: over "
+               "these arguments. Anywhere and not rounded: where neither result is NaN, the largest error and the share not correctly "
+               "rounded. NaN: the share where only one of the two is NaN; no bound is stated there. "
                f"{_beyond_domain(mine)}{words.provenance(part, [s.speed for s in mine], hollow=False)}")
     return Table(f"{view.name}_{part.side}", caption, (
         Column("function", "function", right=False), Column("implementation", "by", right=False, wide=True),
@@ -374,7 +374,7 @@ def _slow(view: View, part: Part) -> list[Table]:
     pairs = list(_by_data(view, part))
     names = {p.name for pair in pairs for p in pair}
     ordinary, others = ("/".join(sorted({f"{p.sizes.get('passes', 1):.0f}" for p in side})) for side in zip(*pairs)) if pairs else ("", "")
-    passes = f"Usual arguments: calls of {ordinary} passes; these: {others} passes, so that the fixed cost per call weighs more. " if ordinary != others else ""
+    passes = f"Calls have {ordinary} passes with usual arguments and {others} with these, so that the fixed cost per call weighs more. " if ordinary != others else ""
     rows = [{"function": p.sizes[FUNCTION], "implementation": _name(p), "data": p.data, "results_per_s": p.value,
              "usual": usual.value, "ratio": usual.value / p.value, "run": part.run.path.name} for usual, p in pairs]
     return [Table(f"{view.name}_{part.side}_arguments", f"Unusual arguments on the {part.side.upper()}: the time of a "

@@ -402,7 +402,7 @@ def _origin(settings: list[Setting], shares: bool = False) -> str:
     measured = [s for s in settings if s.is_measured and any(s.bytes)]
     if not measured:
         return ""
-    text = (f"Measured: requested bytes by the kernel’s record, everything else by hardware counters, {words.EMPTY_CACHES}")
+    text = (f"Measured: requested bytes by the kernel’s record, the rest by hardware counters, {words.EMPTY_CACHES}")
     if shares and any(s.is_repeat for s in measured):
         text += "; hot and cold are one measurement, shown once"
     if shares and any(not s.knows_dram and not s.is_repeat for s in measured):
