@@ -13,9 +13,8 @@ LIST_SECTORS = 4
 """Sectors of a request for 32 neighbouring indices of a gather's list."""
 HIDES = 0.7
 """A cache hides a pattern if less than this share of the slow-down beyond it is left."""
-KEEPS, BEATS = 0.85, 1.2
-"""From this share on a misaligned copy keeps nearly the full rate; caches help if the rate exceeds by this factor the rate that the
-sectors allow."""
+BEATS = 1.2
+"""Caches help if the rate exceeds by this factor the rate that the sectors allow."""
 LAID = {"rows": "along rows", "relabelled": "along rows by own labels"}
 ONE_DIMENSION = "256"
 """Threads of a block of the kernel that computes rows and columns itself."""

@@ -216,16 +216,15 @@ def _step_table(view: View, points: list[Point], steps: list[Point], gains: dict
 def _count_table(view: View, counts: dict[str, Point]) -> list[Table]:
     if not counts:
         return []
-    rows = [{"title": p.kernel.title, "kernel": name, "loaded": _loaded(p), "requests": p.counters.get("load_requests"),
+    rows = [{"title": p.kernel.title, "kernel": name, "size": p.size_text, "loaded": _loaded(p), "requests": p.counters.get("load_requests"),
              "sectors": p.counters.get("sectors_per_load_request"), "shared": p.counters.get("shared_load_wavefronts"),
              "dram": p.counters["model_dram_bytes"] / p.counters["bytes_min"] if p.counters.get("model_dram_bytes") else None}
             for name, p in sorted(counts.items(), key=lambda item: item[1].kernel.order)]
-    columns = [Column("title", "kernel", right=False, wide=True), Column("loaded", "loaded", numbers.significant),
-               Column("requests", "load requests", numbers.grouped), Column("sectors", "sectors each", numbers.significant),
+    columns = [Column("title", "kernel", right=False, wide=True), Column("size", "M × K × N", right=False),
+               Column("loaded", "loaded", numbers.significant), Column("requests", "load requests", numbers.grouped), Column("sectors", "sectors each", numbers.significant),
                Column("shared", "shared wavefronts", numbers.grouped), Column("dram", "DRAM (model)", numbers.significant)]
     known = [c for c in columns if any(r.get(c.key) is not None for r in rows)]
-    size = next(iter(counts.values())).size_text
-    return [Table(f"{view.name}_counts", f"Counted by the emulator at {size}: bytes loaded per byte of the matrices, requests of warps and their "
+    return [Table(f"{view.name}_counts", "Counted by the emulator: bytes loaded per byte of the matrices, requests of warps and their "
                   "sectors, wavefronts of loads from shared memory, and DRAM’s bytes per byte of the matrices by the model of the caches.",
                   known, rows)]
 

@@ -20,8 +20,6 @@ from report.experiment import (
 )
 from report.sections import ladders
 
-NEAR, FAR = 0.9, 0.8
-"""A rate is near a copy's rate from the first share of it on, and far below it under the second."""
 NEIGHBOURS, ASIDE = 0.02, 0.1
 """Sides that differ by at most the first share would overlap on the axis; the less round one is drawn to the left by the second."""
 COUNTED = (("sectors_per_load_request", "load"), ("sectors_per_store_request", "store"), ("wavefronts_per_shared_load", "load"),

@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-TABLE = TOP / "gpu" / "matmul" / "top_table.hpp"
+TABLE = TOP / "gpu" / "matmul" / "tma" / "engine" / "top_table.hpp"
 KERNEL = "gpu/matmul/top"
 RECIPE = re.compile(r"\d+x\d+(_[a-z0-9]+)*", re.ASCII)
 GPU = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ()._/-]{0,79}", re.ASCII)

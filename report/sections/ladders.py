@@ -310,8 +310,8 @@ def table(stem: str, ladder: Ladder) -> Table:
              "wait": "Waits: the state in which most warps wait, with its share of the time of all active warps, in Nsight "
                      "Compute’s terms.",
              "gflop_per_joule": f"GFLOP/J: by the energy counter. {words.energy(points(ladder))}".strip()}
-    text = " ".join(notes[c.key] for c in known if c.key in notes)
-    return Table(f"{stem}_rungs", f"The ladder at {ladder.size_text}, {words.type_name(ladder.type)}, in numbers. {text} "
+    text = " ".join(notes[c.key] for c in known if notes.get(c.key))
+    return Table(f"{stem}_rungs", f"The ladder at {ladder.size_text}, {words.type_name(ladder.type)}, in numbers. {text}{' ' if text else ''}"
                  f"{words.provenance(ladder.part, points(ladder), hollow=False)}", known, made)
 
 
