@@ -231,10 +231,9 @@ Counts& Counts::operator+=(const Counts& other) {
   fp32 += other.fp32;
   fp64 += other.fp64;
   tensor += other.tensor;
-  barriers += other.barriers;
+  for (const EventCount& one : kEventCounts)
+    if (!one.is_of_sites) this->*one.member += other.*one.member;
   seconds += other.seconds;
-  warp_barriers += other.warp_barriers;
-  shuffles += other.shuffles;
   caches += other.caches;
   bulk += other.bulk;
   bytes_loaded += other.bulk.bytes_loaded;

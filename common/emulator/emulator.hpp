@@ -137,6 +137,21 @@ struct Counts {
   }
 };
 
+/// A count of events. Its declaration here is all that results, sums over launches and `rung count` need of it.
+struct EventCount {
+  const char* key;  ///< in results
+  std::uint64_t Counts::*member;
+  const char *label, *note;  ///< as `rung count` prints it, where it is not 0
+  bool is_of_sites = false;  ///< summed over the accesses in the source, not over launches
+};
+inline constexpr EventCount kEventCounts[] = {
+    {"barriers", &Counts::barriers, "barriers", "one for each warp that arrives"},
+    {"warp_barriers", &Counts::warp_barriers, "warp barriers", ""},
+    {"shuffles", &Counts::shuffles, "shuffles and votes", ""},
+    {"divergent_requests", &Counts::divergent_requests, "divergent requests", "without some of the warp's threads",
+     true},
+};
+
 /// While it exists, launches by this OS thread use its options and are summed in counts(). Without one they run in
 /// forward order and are not counted.
 class Recording {

@@ -58,11 +58,8 @@ void add_executed(const Counts& counts, Json& entry) {
   entry["shared_atomic_wavefronts"] = counts.shared_atomic_wavefronts;
   entry["constant_requests"] = counts.constant_requests;
   entry["constant_words"] = counts.constant_words;
-  entry["divergent_requests"] = counts.divergent_requests;
   entry["accesses"] = counts.accesses;
-  entry["barriers"] = counts.barriers;
-  entry["warp_barriers"] = counts.warp_barriers;
-  entry["shuffles"] = counts.shuffles;
+  for (const EventCount& one : kEventCounts) entry[one.key] = counts.*one.member;
 }
 
 /// The most registers that a thread may use without one resident block less; 0 if no block runs anyway.

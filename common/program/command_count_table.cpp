@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -99,12 +101,10 @@ void print_shared_memory(const Counts& n) {
 }
 
 void print_warps(const Counts& n) {
-  if (n.barriers + n.warp_barriers + n.shuffles + n.divergent_requests == 0) return;
+  const auto has = [&](const EventCount& one) { return n.*one.member > 0; };
+  if (std::none_of(std::begin(kEventCounts), std::end(kEventCounts), has)) return;
   print_heading("Warps");
-  print_if_any("barriers", n.barriers, "one for each warp that arrives");
-  print_if_any("warp barriers", n.warp_barriers, "");
-  print_if_any("shuffles and votes", n.shuffles, "");
-  print_if_any("divergent requests", n.divergent_requests, "without some of the warp's threads");
+  for (const EventCount& one : kEventCounts) print_if_any(one.label, n.*one.member, one.note);
 }
 
 void print_caches(const CacheCounts& n, const Device& device) {
