@@ -17,6 +17,7 @@ from pathlib import Path
 
 from report.faults import print_anything
 from report.files import write
+from report.missing import complete
 from report.plain import plain
 from report.surroundings import settle
 
@@ -156,8 +157,7 @@ def point_counters(rows: list[dict[str, str]]) -> dict[str, float]:
     """
     counters: dict[str, float] = {}
     for name, metric in SUMS.items():
-        values = [count(row.get(metric, "")) for row in rows]
-        if values and all(value is not None for value in values):
+        if values := complete(count(row.get(metric, "")) for row in rows):
             counters[name] = sum(values)
     for name, parts in TOTALS.items():
         if counters.keys() >= set(parts):

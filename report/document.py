@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from report import forks
@@ -81,7 +81,7 @@ def make(study: Study) -> Document:
     found = contributions(study)
     first = first_page.figures(found)
     ladders = [ladder for c in found for ladder in c.section.ladders]
-    joined = [told(comparison.TITLE, lambda x=x: comparison.section(x)) for x in comparison.comparisons(study, ladders)]
+    joined = [told(comparison.TITLE, partial(comparison.section, x)) for x in comparison.comparisons(study, ladders)]
     return Document(study, [replace(c, section=_without(c.section, first)) for c in found], joined, _paired(first), judged)
 
 
@@ -166,7 +166,7 @@ def _appendix(document: Document, undrawn: Mapping[str, str]) -> list[dict]:
 
 
 def _extras(items: Sequence[Figure | Table | str], undrawn: Mapping[str, str]) -> list[dict]:
-    made = []
+    made: list[dict | Figure] = []
     for item in items:
         if isinstance(item, str):
             made.append(blocks.paragraph(item))
@@ -177,9 +177,10 @@ def _extras(items: Sequence[Figure | Table | str], undrawn: Mapping[str, str]) -
     return _with_figures(made, undrawn)
 
 
-def _with_figures(items: list, undrawn: Mapping[str, str]) -> list[dict]:
+def _with_figures(items: Sequence[dict | Figure], undrawn: Mapping[str, str]) -> list[dict]:
     """Sequences of figures as blocks, so that half figures in a row are side by side."""
-    made, run = [], []
+    made: list[dict] = []
+    run: list[Figure] = []
     for item in [*items, None]:
         if isinstance(item, Figure):
             run.append(item)

@@ -49,4 +49,4 @@ def why(error: Exception) -> str:
 
 
 def _is_ours(path: Path) -> bool:
-    return ROOT in path.parents and "site-packages" not in path.parts
+    return ROOT in path.parents and "site-packages" not in path.parts and path.name != "missing.py"  # whose caller lacks a value

@@ -8,7 +8,10 @@ import signal
 from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import TypeVar
 
+Made = TypeVar("Made")
 PR_SET_PDEATHSIG = 1
 """An option of Linux's prctl(): the signal that a process gets when its parent ends."""
 
@@ -21,7 +24,7 @@ def belong_to(parent: int) -> None:
         os._exit(1)
 
 
-_begun: set = set()
+_begun: set[BaseProcess] = set()
 """Processes that no caller has waited for yet."""
 
 
@@ -41,7 +44,7 @@ class Died(RuntimeError):
     """A process ended before it had a result, for instance when memory ran out."""
 
 
-def begin(function: Callable, *arguments: object) -> Callable[[], object]:
+def begin(function: Callable[..., Made], *arguments: object) -> Callable[[], Made]:
     """Begins a function in a process of its own. The returned function waits for it, once, and returns or raises its result,
     or raises Died. If no process can begin, it does the work itself."""
     context = get_context("fork")
@@ -56,7 +59,7 @@ def begin(function: Callable, *arguments: object) -> Callable[[], object]:
     sending.close()  # so that the pipe ends with the process
     _begun.add(process)
 
-    def wait() -> object:
+    def wait() -> Made:
         try:
             is_result, made = result.recv()
         except EOFError:
@@ -71,7 +74,7 @@ def begin(function: Callable, *arguments: object) -> Callable[[], object]:
     return wait
 
 
-def in_a_fork(function: Callable, *arguments: object) -> object:
+def in_a_fork(function: Callable[..., Made], *arguments: object) -> Made:
     """Runs a function in a process of its own, for one that leaves threads behind; as begin(), but waits at once."""
     return begin(function, *arguments)()
 

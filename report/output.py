@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from multiprocessing import connection, get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from report import files, forks
@@ -159,10 +160,10 @@ class _Helpers:
     def __init__(self, work: _Work):
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         context = get_context("fork")
-        self.folder, self.number, self.failed = work.folder, len(work.figures), set()
-        self.open = set(range(self.number))
+        self.folder, self.number = work.folder, len(work.figures)
+        self.open, self.failed = set(range(self.number)), set[int]()
         self.to_draw, self.to_picture = _Tasks(), _Tasks()
-        self.processes: dict[connection.Connection, object] = {}
+        self.processes: dict[connection.Connection, BaseProcess] = {}
         try:
             for _ in range(max(1, min(MOST_WORKERS, cores, self.number))):
                 said, saying = context.Pipe(duplex=False)
@@ -191,6 +192,7 @@ class _Helpers:
     def _hear(self) -> None:
         """Receives the next messages. Raises NotDrawn if a process was killed, or the error with which one ended."""
         for said in connection.wait(list(self.processes)):
+            assert isinstance(said, connection.Connection)  # as all of self.processes are
             try:
                 what = said.recv()
             except (EOFError, ConnectionResetError):
@@ -209,6 +211,7 @@ class _Helpers:
         for process in self.processes.values():
             process.kill()
             process.join()
+            assert process.pid is not None  # each was started
             files.remove_parts(self.folder, process.pid)
         for tasks in (self.to_draw, self.to_picture):
             tasks.end()

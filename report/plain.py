@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import overload
 from unicodedata import category
 
 
@@ -19,6 +20,10 @@ def plain_lines(text: str) -> str:
     return "\n".join(map(plain, text.split("\n")))
 
 
+@overload
+def plain_values(data: dict) -> dict: ...
+@overload
+def plain_values(data: object) -> object: ...
 def plain_values(data: object) -> object:
     """The same of every text and key of a parsed file."""
     if isinstance(data, str):

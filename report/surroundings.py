@@ -40,8 +40,8 @@ def settle(program: str = "report", too_little: int = 4) -> None:
 def cleared(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment without the variables that the report clears, and with those that it sets."""
     rows = declared()
-    found = {name: _row(rows, name) for name in environment}
-    kept = {name: value for name, value in environment.items() if not found[name] or found[name]["report"] not in ("cleared", "set")}
+    kept = {name: value for name, value in environment.items()
+            if (row := _row(rows, name)) is None or row["report"] not in ("cleared", "set")}
     return kept | {row["name"]: row["value"] for row in rows if row["report"] == "set"}
 
 

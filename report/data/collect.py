@@ -22,7 +22,7 @@ from report.data.companions import (
     TwinsFile,
     WrongResults,
 )
-from report.data.load import load
+from report.data.load import Record, load
 from report.data.reading import PACKED, Foreign, InputError, files_in
 from report.data.records import COUNT, SIDES, Flag, Machine, Point, Run, Source
 from report.data.roofs import Roofs
@@ -133,7 +133,7 @@ def _with_differences(twins: Iterable[TwinsFile], *found: list[Run]) -> list[lis
         for p in run.points:
             if p.is_timed and not p.is_disturbed and run.context.get("git_commit"):
                 key = run.experiment, run.context["git_commit"], p.name
-                medians[p.kernel.side, run.machine(p.kernel.side).id][key][str(run.path)] = p.summary.median
+                medians[p.kernel.side, run.machine(p.kernel.side).id][key][str(run.path)] = p.timing.median
     known = {machine: between_runs(list(own.values()) for own in series.values() if len(own) >= FEWEST_RUNS)
              for machine, series in medians.items()}
     def of(p: Point, run: Run) -> Point:
@@ -159,7 +159,7 @@ def find(paths: Iterable[Path], output: Path | None = None) -> Found:
     return found
 
 
-def _loaded(files: list[Path]) -> list:
+def _loaded(files: list[Path]) -> list[Record | InputError]:
     """The record of each file, or its error; several processes read large files, the largest first."""
     sizes = {file: file.stat().st_size * (PACKING if file.suffix == PACKED else 1) if file.is_file() else 0 for file in files}
     if sum(sizes.values()) < LARGE:
@@ -173,14 +173,14 @@ def _loaded(files: list[Path]) -> list:
     return [made[file] for file in files]
 
 
-def _record(file: Path) -> object:
+def _record(file: Path) -> Record | InputError:
     try:
         return load(file)
     except InputError as error:
         return error
 
 
-def _take(found: Found, file: Path, record: object, forgiving: bool) -> None:
+def _take(found: Found, file: Path, record: Record | InputError, forgiving: bool) -> None:
     if isinstance(record, Foreign):
         found.sources.append(Source(str(file), "other", False, record.what))
         found.faults += [] if forgiving else [record]
@@ -188,16 +188,17 @@ def _take(found: Found, file: Path, record: object, forgiving: bool) -> None:
         found.sources.append(Source(str(file), "unusable", False, record.what))
         found.faults.append(record)
     else:
-        {Run: found.runs, SheetFile: found.sheets, CounterFile: found.counters, HazardFile: found.hazards,
-         EmulatorFile: found.emulators, WrongResults: found.wrong_results, CompilerFile: found.compilers,
-         TwinsFile: found.twins}[type(record)].append(record)
+        lists: dict[type, list] = {
+            Run: found.runs, SheetFile: found.sheets, CounterFile: found.counters, HazardFile: found.hazards,
+            EmulatorFile: found.emulators, WrongResults: found.wrong_results, CompilerFile: found.compilers, TwinsFile: found.twins}
+        lists[type(record)].append(record)
 
 
 def _host(names: Iterable[str], live: Found, stored: Found) -> tuple[str, str] | None:
     """The kind of host on which GPU and CPU are compared: one with timings of both, measured now rather than recorded, with
     most experiments of those names."""
     for found in (live, stored):
-        timed = {(_host_of(r), side, r.experiment) for r in found.runs if _host_of(r) and r.experiment in names for side in SIDES if r.times(side)}
+        timed = {(host, side, r.experiment) for r in found.runs if (host := _host_of(r)) and r.experiment in names for side in SIDES if r.times(side)}
         number = Counter(host for host, _, _ in timed)
         both = [host for host in number if {side for other, side, _ in timed if other == host} == set(SIDES)]
         if both:
@@ -300,8 +301,8 @@ def _companions(live: Found, stored: Found) -> Companions:
     newest: dict[frozenset, HazardFile] = {}
     for file in live.hazards + stored.hazards:
         newest[file.tools] = max(file, newest.get(file.tools, file), key=lambda f: f.date)
-    emulators, wrong_results = (max(found, key=lambda f: f.date, default=None) for found in (
-        live.emulators + stored.emulators, live.wrong_results + stored.wrong_results))
+    emulators = max(live.emulators + stored.emulators, key=lambda f: f.date, default=None)
+    wrong_results = max(live.wrong_results + stored.wrong_results, key=lambda f: f.date, default=None)
     return Companions(tuple(sorted(newest.values(), key=lambda f: (
         not any(k.what for k in f.kernels.values()), sorted(f.tools)))), emulators, wrong_results)
 
@@ -332,7 +333,8 @@ def _sources(live: Found, stored: Found, views: list[View], used: dict[Path, Run
                  for f in found.wrong_results]
         made += [Source(str(f.path), "twins", f is _twins(live, stored), f"{f.date[:10]}, {f.machine}") for f in found.twins]
         made += [Source(str(f.path), "snippets", True, f"{f.date[:10]}, {', '.join(f.compilers)}") for f in found.compilers]
-    recorded = {str(f.path) for f in (*stored.runs, *stored.sheets, *stored.counters, *stored.hazards, *stored.emulators,
-                                      *stored.wrong_results, *stored.compilers, *stored.twins)}
+    every: tuple[Record, ...] = (*stored.runs, *stored.sheets, *stored.counters, *stored.hazards, *stored.emulators,
+                                 *stored.wrong_results, *stored.compilers, *stored.twins)
+    recorded = {str(f.path) for f in every}
     shown = (s for s in dict.fromkeys(made) if s.used or s.path not in recorded)
     return sorted(shown, key=lambda s: (not s.used, s.path))

@@ -185,8 +185,10 @@ class TwinsFile:
     """The relative difference that medians of two runs of that machine may have with nothing changed, with 95 %."""
 
 
-def load(path: Path, data: dict) -> (SheetFile | CounterFile | HazardFile | WrongResults | CompilerFile | EmulatorFile |
-                                     TwinsFile | None):
+Companion = SheetFile | CounterFile | HazardFile | WrongResults | CompilerFile | EmulatorFile | TwinsFile
+
+
+def load(path: Path, data: dict) -> Companion | None:
     """The record of a file, by its shape; None if it has none of these shapes."""
     if "empirical" in data:
         return _sheet_file(path, data)

@@ -12,8 +12,10 @@ from report.data.limits import Use, use
 from report.data.records import Point, Problem
 from report.data.roofs import Share
 from report.data.statistics import SLOWER, Ratio, judge, ratio
-from report.data.view import Part, best_variants, fastest, leaders, whole_machine
+from report.data.view import Part, best_variants, by_time, fastest, leaders, whole_machine
 
+Compared = tuple[str, ...]
+"""What a ratio is over ('below', 'fastest', 'peer'), the point's name, and of a peer its title."""
 MOST = 0.9
 """A size is common if so large a part of the kernels was measured there."""
 
@@ -72,23 +74,23 @@ class Ladder:
     @property
     def fastest(self) -> Rung:
         """The fastest own rung, by the ladder's tests."""
-        return next((r for r in self.own if r.over_fastest is None), None) or min(self.rungs, key=lambda r: r.point.summary.median)
+        return next((r for r in self.own if r.over_fastest is None), None) or min(self.rungs, key=_time)
 
     @property
     def level(self) -> list[Rung]:
         """The own rungs that do not differ significantly from the fastest one, by increasing median."""
         found = (r for r in self.own if r.over_fastest and r.over_fastest.is_level)
-        return sorted(found, key=lambda r: r.point.summary.median)
+        return sorted(found, key=_time)
 
     @property
     def best_peer(self) -> Rung | None:
-        return min(self.peers, key=lambda r: r.point.summary.median, default=None)
+        return min(self.peers, key=_time, default=None)
 
     @property
     def top(self) -> Rung:
         """The highest own rung that is not significantly slower than the fastest own one."""
         level = [r for r in self.own if r.over_fastest is None or r.over_fastest.verdict != SLOWER]
-        return max(level, key=lambda r: r.number, default=self.fastest)
+        return max(level, key=lambda r: r.number or 0, default=self.fastest)
 
     def is_along(self, point: Point) -> bool:
         """Whether a point is of a square and differs from the rungs' sizes only in numbers, not in a word such as a
@@ -100,7 +102,7 @@ class Ladder:
         groups: dict[tuple, list[Point]] = {}
         for point in self.points:
             groups.setdefault(point.size_key, []).append(point)
-        return {key: fastest(group) for key, group in groups.items()}
+        return {key: min(group, key=by_time) for key, group in groups.items()}
 
     def find(self, text: str) -> Point | None:
         """The point at the ladder's size of 'gpu/matmul/tiled' or 'gpu/matmul/tiled/tile:16', if there is one."""
@@ -108,6 +110,10 @@ class Ladder:
         found = [p for p in self.part.timed() if p.size_key == size
                  and (p.kernel.name == text or f"{p.name}/".startswith(f"{text}/"))]
         return fastest(found)
+
+
+def _time(rung: Rung) -> float:
+    return rung.point.timing.median
 
 
 def _words(point: Point) -> dict[str, str]:
@@ -119,8 +125,9 @@ def build(part: Part | None, family: str, type_: str, size: object = None) -> La
     side of a square, or a table of sizes. If it was not measured, the ladder is at the largest size that most kernels
     have, and its note states that.
     """
-    points = [replace(p, threads=1) if p.kernel.is_serial else p
-              for p in (whole_machine(part.timed(family, type_)) if part else ()) if p.value]
+    if part is None:
+        return None
+    points = [replace(p, threads=1) if p.kernel.is_serial else p for p in whole_machine(part.timed(family, type_)) if p.value]
     if not points:
         return None
     best = best_variants(points)
@@ -169,9 +176,9 @@ def _is_size(point: Point, size: object) -> bool:
     return size is not None and point.n == size
 
 
-def _ratios(own: list[Point], over: list[Point], every: list[Point]) -> dict[tuple, Ratio]:
+def _ratios(own: list[Point], over: list[Point], every: list[Point]) -> dict[Compared, Ratio]:
     """All comparisons of the ladder, judged together."""
-    found = {("below", new.name): ratio(new, old) for old, new in zip(own, own[1:])}
+    found: dict[Compared, Ratio] = {("below", new.name): ratio(new, old) for old, new in zip(own, own[1:])}
     best = next(iter(leaders(own)), None)
     found |= {("fastest", p.name): ratio(p, best) for p in own if p is not best}
     for point in {p.name: p for p in (*own, *over)}.values():
@@ -180,12 +187,13 @@ def _ratios(own: list[Point], over: list[Point], every: list[Point]) -> dict[tup
     return judge(found)
 
 
-def _of(ratios: dict[tuple, Ratio], point: Point) -> dict[str, Ratio]:
+def _of(ratios: dict[Compared, Ratio], point: Point) -> dict[str, Ratio]:
     return {key[2]: r for key, r in ratios.items() if key[:2] == ("peer", point.name)}
 
 
 def _missing(part: Part, family: str, type_: str, here: list[Point]) -> tuple[Point, ...]:
-    shown, found = {p.kernel.name for p in here}, {}
+    shown = {p.kernel.name for p in here}
+    found: dict[str, tuple[tuple[bool, bool], str, Point]] = {}
     size = here[0].size_key
     for p in part.points:
         k = p.kernel

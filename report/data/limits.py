@@ -18,6 +18,7 @@ from report.data.reading import is_number
 from report.data.records import Point
 from report.data.roofs import BEYOND, clock_of
 from report.data.view import Part
+from report.missing import complete
 
 DRAM, L3, L2, L1, SHARED, ISSUE, ARITHMETIC, POWER = (
     "DRAM", "L3", "L2", "L1", "shared memory", "instruction issue", "arithmetic", "power")
@@ -77,7 +78,7 @@ def use(part: Part, point: Point) -> Use:
     """No shares where nothing is known of limits: without any count but operations, unless power limits, or with a peak that
     the point exceeds, since the machine was busy when it was measured."""
     used, most = counts(part, point), _capacities(part, point)
-    shares = {name: amount / point.summary.median / most[name] for name, amount in used.items() if most.get(name)}
+    shares = {name: amount / point.timing.median / most[name] for name, amount in used.items() if most.get(name)}
     if power := of_power_limit(part, point):
         shares[POWER] = power
     clock, is_slowed = clock_of(point), _is_slowed(part, point)
@@ -85,7 +86,7 @@ def use(part: Part, point: Point) -> Use:
     if not counted or shares.get(ARITHMETIC, 0) > BEYOND:
         return Use({}, _waits(part, point))
     clocks = _clocks(part, point)
-    at_clock = {name: shares[name] * clocks[name] / clock for name in DRIVEN if name in shares and clocks.get(name)} if clock else {}
+    at_clock = {name: shares[name] * of_roof / clock for name in DRIVEN if name in shares and (of_roof := clocks.get(name))} if clock else {}
     return Use(shares, _waits(part, point), at_clock, is_slowed)
 
 
@@ -114,7 +115,7 @@ def _is_slowed(part: Part, point: Point) -> bool:
 def _clocks(part: Part, point: Point) -> dict[str, float | None]:
     """At which clock of the multiprocessors the roof of each driven resource is given: its own, where it was measured."""
     shared, peak, best = part.roofs.levels().get(LEVEL_OF[SHARED]), part.roofs.peak(point.kernel.type), part.roofs.clock_mhz
-    return {L1: best, ISSUE: best, SHARED: shared and shared.clock_mhz, ARITHMETIC: peak and peak.clock_mhz}
+    return {L1: best, ISSUE: best, SHARED: shared.clock_mhz if shared else None, ARITHMETIC: peak.clock_mhz if peak else None}
 
 
 def counts(part: Part, point: Point) -> dict[str, float]:
@@ -138,8 +139,8 @@ def moved(point: Point, level: str) -> float | None:
 def _shared_bytes(counters: dict[str, float]) -> float | None:
     """Bytes by the wavefronts of loads and stores; by the exact counts if both are known."""
     for suffix in ("_exact", ""):
-        both = [counters.get(f"shared_{kind}_wavefronts{suffix}") for kind in ("load", "store")]
-        if None not in both:
+        both = complete(counters.get(f"shared_{kind}_wavefronts{suffix}") for kind in ("load", "store"))
+        if both is not None:
             return sum(both) * WAVEFRONT
     return None
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
+from typing import TypedDict
 
 from report.data import companions, schema, timeline
 from report.data.reading import Foreign, InputError, date, is_number, read_json, table, text
@@ -30,9 +31,35 @@ MEANS = ("sm_clock_mhz", "power_w")
 MIDDLES = ("energy_j",)
 """The median over the samples that count."""
 FRACTIONS = ("occupancy_theoretical", "occupancy_achieved")
+Record = Run | companions.Companion
+"""What a file is."""
 
 
-def load(path: Path):
+class _Asked(TypedDict):
+    """What a point has whether it was measured or not."""
+
+    name: str
+    kernel: Kernel
+    mode: str
+    sizes: dict[str, float | str]
+    tunables: dict[str, float | str]
+    data: str
+    swept_threads: bool
+    threads: int
+    oversubscribed: bool
+    group: str
+    run: str
+
+
+class _Told(TypedDict):
+    """What the samples of a point tell apart from their times."""
+
+    counters: dict[str, float]
+    judged: dict[str, float]
+    labels: dict[str, str]
+
+
+def load(path: Path) -> Record:
     """One file as a record, by its shape; Foreign if it is none of ours."""
     data = read_json(path)
     if isinstance(data, dict):
@@ -127,11 +154,11 @@ def _references(value: object) -> tuple[Reference, ...]:
 
 
 def _problems(value: object) -> dict[str, Problem]:
-    found = {}
+    found: dict[str, Problem] = {}
     for family, record in (value if isinstance(value, dict) else {}).items():
         if isinstance(record, dict):
-            metric = record.get("metric") if isinstance(record.get("metric"), dict) else {}
-            names = record.get("size_names") if isinstance(record.get("size_names"), list) else []
+            metric = given if isinstance(given := record.get("metric"), dict) else {}
+            names = given if isinstance(given := record.get("size_names"), list) else []
             found[family] = Problem(family, str(record.get("title") or family),
                                     Metric(str(metric.get("key") or "gflops"), str(metric.get("unit") or "GFLOP/s")),
                                     tuple(map(str, names)))
@@ -162,16 +189,15 @@ def _point(name: str, group: list[dict], kernel: Kernel, problems: dict[str, Pro
            flags: list[Flag], swept: bool, together: str) -> Point:
     first = group[0]
     mode = str(first.get("mode") or "hot")
-    base = dict(name=name, kernel=kernel, mode=mode, sizes=_numbers_or_words(first.get("sizes")),
-                tunables=_numbers_or_words(first.get("tunables")), data=str(first.get("data") or ""),
-                swept_threads=swept,
-                threads=_count(first, "threads"), oversubscribed=bool(first.get("oversubscribed")),
-                group=together, run=str(path))
+    sizes, tunables = (_numbers_or_words(first.get(key)) for key in ("sizes", "tunables"))
+    base = _Asked(name=name, kernel=kernel, mode=mode, sizes=sizes, tunables=tunables, data=str(first.get("data") or ""),
+                  swept_threads=swept, threads=_count(first, "threads"), oversubscribed=bool(first.get("oversubscribed")),
+                  group=together, run=str(path))
     failed = [e for e in group if e.get("error_occurred")]
     if failed:
         return Point(**base, failed=str(failed[0].get("error_message") or "failed without a message"))
-    for key in ("sizes", "tunables"):
-        if first.get(key, {}) != base[key]:
+    for key, read in (("sizes", sizes), ("tunables", tunables)):
+        if first.get(key, {}) != read:
             return Point(**base, failed=f"its {key} are not a table of numbers and words")
     if first.get("skipped"):
         return Point(**base, skipped=str(first.get("skip_message") or "no reason given"))
@@ -186,10 +212,10 @@ def _point(name: str, group: list[dict], kernel: Kernel, problems: dict[str, Pro
     medians = [median(map(_seconds, _kept(take))) for take in takes] if len(takes) > 1 else []
     good = takes[medians.index(min(medians))] if medians else good
     kept = _kept(good)
-    base |= dict(counters=_counters(good, kept, name, path, flags), judged=_numbers(good[-1].get("judged")),
+    told = _Told(counters=_counters(good, kept, name, path, flags), judged=_numbers(good[-1].get("judged")),
                  labels={k: str(v) for k, v in good[-1].items() if isinstance(v, str) or (k == "error_by_norm" and v is True)})
     if mode == COUNT:
-        return Point(**base)
+        return Point(**base, **told)
     disturbed = sum(map(_is_disturbed, good))
     counted = {id(e) for e in kept}
     turns = tuple(_turn(e, i) for i, e in enumerate(good) if id(e) in counted)
@@ -198,7 +224,7 @@ def _point(name: str, group: list[dict], kernel: Kernel, problems: dict[str, Pro
     if disturbed and len(kept) == len(good):
         summary = replace(summary, low=min(_without_wait(e) for e in good), high=max(times))
     metric = _metric(kernel, problems, good[0])
-    return Point(**base, metric=metric, amount=_amount(metric, good[0]), times=times, summary=summary, takes=tuple(medians),
+    return Point(**base, **told, metric=metric, amount=_amount(metric, good[0]), times=times, summary=summary, takes=tuple(medians),
                  timeline=timeline.of(good), turns=turns, batch=max(_count(e, "iterations") for e in good), disturbed=disturbed,
                  left_out=len(good) - len(kept), median_of_all=median(map(_seconds, good)), waited=_waited(good),
                  is_watched=any(key in e for e in good for key in WATCHED))

@@ -10,6 +10,7 @@ import zlib
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
+from typing import TypeGuard
 
 from report.faults import shortened
 from report.plain import plain, plain_lines, plain_values
@@ -177,10 +178,9 @@ def _spelt(letters: re.Match) -> str:
     return " ".join(codes[:MOST_SPELT] + ["…"] * (len(codes) > MOST_SPELT))
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Zero, or a number of a size that a measurement can have."""
-    kind = type(value)
-    return (kind is float or kind is int) and (value == 0 or SMALLEST <= abs(value) <= LARGEST)
+    return (type(value) is float or type(value) is int) and (value == 0 or SMALLEST <= abs(value) <= LARGEST)
 
 
 def text(path: Path, table: dict, key: str, where: str) -> str:

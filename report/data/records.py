@@ -9,6 +9,7 @@ from pathlib import Path
 
 from report.data.statistics import BETWEEN_RUNS, FEWEST_FOR_INTERVAL, Summary
 from report.data.timeline import Span
+from report.missing import complete, needed
 
 RECORDED_FOLDER = ("experiments", "recorded")
 HOT, COLD, COUNT = "hot", "cold", "count"
@@ -151,12 +152,13 @@ class Point:
     @property
     def moved_by_all(self) -> float:
         """The relative change of the median if the samples that are left out counted; above 0: longer."""
-        return self.median_of_all / self.summary.median - 1 if self.left_out else 0.0
+        return (self.median_of_all or self.timing.median) / self.timing.median - 1 if self.left_out else 0.0
 
     @property
     def is_out_of_interval_with_all(self) -> bool:
         """Whether the median including the samples that are left out is outside the point's interval."""
-        return bool(self.left_out and self.summary.has_interval) and not self.summary.low <= self.median_of_all <= self.summary.high
+        ends, middle = self.timing.interval if self.left_out else None, self.median_of_all
+        return ends is not None and middle is not None and not ends[0] <= middle <= ends[1]
 
     @property
     def is_decided_by_leaving_out(self) -> bool:
@@ -168,18 +170,23 @@ class Point:
     @property
     def sampled(self) -> dict[str, float | None]:
         """For a row: the numbers of samples that count and that are left out, the median time without and with the latter."""
-        return {"samples": len(self.times), "left_out": self.left_out, "median_seconds": self.summary.median,
-                "median_of_all_seconds": self.median_of_all or self.summary.median} if self.is_timed else {}
+        return {"samples": len(self.times), "left_out": self.left_out, "median_seconds": self.timing.median,
+                "median_of_all_seconds": self.median_of_all or self.timing.median} if self.is_timed else {}
 
     @property
     def extremes(self) -> tuple[float, float]:
         """The shortest and the longest time; for a disturbed point the shortest may be less, without its waits."""
-        least = self.summary.low if self.is_disturbed and self.summary.has_interval else min(self.times)
-        return min(least, min(self.times)), max(self.times)
+        ends = self.timing.interval if self.is_disturbed else None
+        return min((*self.times, *(ends[:1] if ends else ()))), max(self.times)
 
     @property
     def is_timed(self) -> bool:
         return self.summary is not None and self.mode != COUNT
+
+    @property
+    def timing(self) -> Summary:
+        """The summary of a point that has one."""
+        return needed(self.summary, f"the time of {self.name}")
 
     @property
     def is_counted(self) -> bool:
@@ -243,19 +250,25 @@ class Point:
         """The metric at the median time, or the judge's value of that name."""
         if self.metric.key in self.judged:
             return self.judged[self.metric.key]
-        return self.value_at(self.summary.median) if self.is_timed else None
+        return self.value_at(self.timing.median) if self.is_timed else None
+
+    @property
+    def known_value(self) -> float:
+        """The value of a point that has one."""
+        return needed(self.value, f"the value of {self.name}")
 
     @property
     def interval(self) -> tuple[float, float] | None:
         """The 95 % interval of the median within the run, as the metric's value; None below six samples."""
-        if not self.is_timed or not self.summary.has_interval or self.value_at(1.0) is None:
+        ends = self.timing.interval if self.is_timed else None
+        if not (values := ends and complete(map(self.value_at, ends))):
             return None
-        return tuple(sorted((self.value_at(self.summary.high), self.value_at(self.summary.low))))
+        return min(values), max(values)
 
     def per_second(self, counter: str) -> float | None:
         """A counter over the median time, in units of 1e9 a second."""
         amount = self.counters.get(counter)
-        return amount / self.summary.median / 1e9 if amount and self.is_timed else None
+        return amount / self.timing.median / 1e9 if amount and self.is_timed else None
 
     @property
     def flops(self) -> float | None:

@@ -108,7 +108,7 @@ class Roof:
     @property
     def spread(self) -> float:
         """Largest over smallest sample."""
-        return self.maximum / self.minimum if self.minimum else 1.0
+        return self.maximum / self.minimum if self.minimum and self.maximum else 1.0
 
     @property
     def lowest(self) -> float:
@@ -228,7 +228,7 @@ class Roofs:
 
     def slower_together(self) -> list[tuple[Roof, Roof]]:
         """(one thread's, all threads') roofs of one variant, of the machine or of the judged run, where all are slower."""
-        found = {}
+        found: dict[str, tuple[Roof, Roof]] = {}
         for roofs in (self.own, self.all):
             most = max((r.threads for r in roofs if r.measured and r.threads), default=1)
             known = {(r.label, r.threads): r for r in roofs if r.measured}
@@ -262,7 +262,7 @@ def holding(context: Mapping, side: str, bytes_: float | None, threads: int = 1)
     for level, key in CACHES[side] if bytes_ else ():
         size = context.get(key) or 0
         size *= min(threads, context.get("cpu_cores") or threads) if side == "cpu" else 1
-        if bytes_ <= min(size, context.get(ALL.get(level)) or size):
+        if bytes_ and bytes_ <= min(size, context.get(ALL.get(level)) or size):
             return level
     return "DRAM"
 
@@ -281,8 +281,8 @@ def clock_of(point: Point) -> float | None:
 
 
 def _around(point: Point, value: float) -> tuple[float, float] | None:
-    s = point.summary
-    return (value * s.median / s.high, value * s.median / s.low) if s.has_interval else None
+    middle, ends = point.timing.median, point.timing.interval
+    return (value * middle / ends[1], value * middle / ends[0]) if ends else None
 
 
 def share(value: float, around: tuple[float, float] | None, roof: Roof, clock_mhz: float | None = None) -> Share:
@@ -313,13 +313,13 @@ def of_run(run: Run, side: str) -> list[Roof]:
 
 
 def _roof(point: Point, run: Run) -> Roof:
-    s, ends = point.summary, point.interval or (None, None)
+    s, (low, high), value = point.timing, point.interval or (None, None), point.known_value
     machine = run.machine(point.kernel.side)
-    return Roof(point.kernel.ceiling_label, point.value, point.kernel.ceiling_is_bandwidth, point.kernel.type,
-                point.threads if point.kernel.side == "cpu" else None, *ends,
+    return Roof(point.kernel.ceiling_label or "", value, point.kernel.ceiling_is_bandwidth, point.kernel.type,
+                point.threads if point.kernel.side == "cpu" else None, low, high,
                 point.value_at(max(point.times)), point.value_at(s.minimum), s.n, run.day, str(run.path), point.kernel.name,
                 machine.label, clock_of(point), point.counters.get("power_w"),
-                (Reading(point.value, run.experiment, run.day, str(run.path), machine.label),), tuple(map(point.value_at, point.takes)),
+                (Reading(value, run.experiment, run.day, str(run.path), machine.label),), tuple(filter(None, map(point.value_at, point.takes))),
                 left_out=point.left_out, of_all=point.value_at(point.median_of_all or s.median), settled=point.settled)
 
 
@@ -388,9 +388,9 @@ def book(runs: Iterable[tuple[Run, bool]]) -> Book:
 def of_sheet(files: Iterable[SheetFile], machine: Machine) -> list[Roof]:
     """The data-sheet ceilings of the newest file of a machine of that name."""
     mine = [f for f in files if f.ceilings and f.machine.lower() == machine.name.lower()]
-    newest = max(mine, key=lambda f: (f.date, str(f.path)), default=None)
-    return [Roof(label, value, is_bandwidth, _type(label), day=newest.date[:10], run=str(newest.path))
-            for label, value, is_bandwidth in (newest.ceilings if newest else ())]
+    newest = [max(mine, key=lambda f: (f.date, str(f.path)))] if mine else []
+    return [Roof(label, value, is_bandwidth, _type(label), day=file.date[:10], run=str(file.path))
+            for file in newest for label, value, is_bandwidth in file.ceilings]
 
 
 def _type(label: str) -> str:

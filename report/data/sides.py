@@ -51,7 +51,7 @@ class Measured:
 
     @property
     def seconds(self) -> float:
-        return self.point.summary.median
+        return self.point.timing.median
 
     @property
     def board(self) -> str:
@@ -61,8 +61,7 @@ class Measured:
     @property
     def ends(self) -> tuple[float, float]:
         """The 95 % interval of its median time within the run; below six samples the shortest and the longest time."""
-        s = self.point.summary
-        return (s.low, s.high) if s.has_interval else (min(self.point.times), max(self.point.times))
+        return self.point.timing.interval or (min(self.point.times), max(self.point.times))
 
 
 BySize = Mapping[float, list[Measured]]
@@ -116,8 +115,8 @@ class Pair:
 
     def _gain(self, cpu: Time, gpu: Time, extra: Time) -> Gain:
         whole = [a + b for a, b in zip(gpu, extra)]
-        ends = widened((cpu[1] / whole[2], cpu[2] / whole[1]), between(self.cpu.point, self.gpu.point))
-        return Gain(cpu[0] / whole[0], *ends)
+        low, high = widened((cpu[1] / whole[2], cpu[2] / whole[1]), between(self.cpu.point, self.gpu.point))
+        return Gain(cpu[0] / whole[0], low, high)
 
     @property
     def moved(self) -> Gain | None:
@@ -157,8 +156,8 @@ class Sides:
 
     def start(self, copies: bool) -> Start | None:
         """Without the copies there and back, or with them: at the sizes where these are known, None where they are not."""
-        pairs = [pair for pair in self.pairs if not copies or pair.moving is not None]
-        lost = [i for i, pair in enumerate(pairs) if not pair.is_won(pair.moving if copies else NO_COPIES)]
+        known = [(pair, extra) for pair in self.pairs if (extra := pair.moving if copies else NO_COPIES) is not None]
+        pairs, lost = [pair for pair, _ in known], [i for i, (pair, extra) in enumerate(known) if not pair.is_won(extra)]
         if not pairs:
             return None
         if not lost:
@@ -241,7 +240,8 @@ def _points(views: Sequence[View], side: str) -> dict[tuple, dict[float, list[Me
 def _is_of(view: View, kernel: Kernel) -> bool:
     """Whether an experiment's ladders, as it declares them, have the kernel's family and type."""
     s = view.settings
-    beside = (entry["type"] if isinstance(entry, dict) else entry for entry in s.get("beside", ()))
+    entries = given if isinstance(given := s.get("beside"), list) else []
+    beside = (entry["type"] if isinstance(entry, dict) else entry for entry in entries)
     return s.get("family") == kernel.family and kernel.type in {s.get("type"), *beside}
 
 
@@ -260,7 +260,8 @@ def _between(known: Mapping[float, Time], n: float) -> Time | None:
     if below is None or above is None:
         return None
     part = log(n / below) / log(above / below)
-    return tuple(exp(log(a) + part * log(b / a)) for a, b in zip(known[below], known[above]))
+    middle, low, high = (exp(log(a) + part * log(b / a)) for a, b in zip(known[below], known[above]))
+    return middle, low, high
 
 
 def _operands(part: Part, point: Point) -> tuple[str, str, str, str]:

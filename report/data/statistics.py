@@ -6,14 +6,16 @@ Times are seconds, costs are operations or bytes. Sources: Hoefler & Belli (SC 2
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 from statistics import NormalDist, median, quantiles
+from typing import TypeVar
 
 import numpy as np
 
+Key = TypeVar("Key")
 LEVEL = 0.95
 MISS = (1 - LEVEL) / 2
 """The probability with which an end of an interval may miss."""
@@ -66,6 +68,10 @@ class Summary:
     def has_interval(self) -> bool:
         return self.low is not None
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
 
 def at_most(k: int, n: int) -> float:
     """The probability of at most k heads among n fair coins."""
@@ -117,8 +123,8 @@ def median_interval(samples: Sequence[float], miss: float = MISS) -> tuple[float
         return None
     independent = min(effective(samples), n)
     m = math.floor(independent)
-    if median_ranks(m, miss):
-        lower, upper = correlated_ranks(n, independent, miss)
+    if median_ranks(m, miss) and (ranks := correlated_ranks(n, independent, miss)):
+        lower, upper = ranks
         return values[lower - 1], values[upper - 1]
     middle = median(values)
     stretch = max(1.0, score(miss) / max(score(MISS), score(2.0**-m) if m else 0.0))
@@ -138,9 +144,8 @@ def summarise(samples: Sequence[float]) -> Summary:
 
 def ratio_interval(numerator: Summary, denominator: Summary, extra: float = 0.0) -> tuple[float, float] | None:
     """Conservative interval of numerator/(denominator + extra) from the ends of both intervals (times in s)."""
-    if not (numerator.has_interval and denominator.has_interval):
-        return None
-    return numerator.low / (denominator.high + extra), numerator.high / (denominator.low + extra)
+    over, under = numerator.interval, denominator.interval
+    return (over[0] / (under[1] + extra), over[1] / (under[0] + extra)) if over and under else None
 
 
 def student(degrees: int, miss: float = MISS) -> float:
@@ -174,9 +179,9 @@ def _between(one, other) -> float:
     return min(*known, max(one.between, other.between)) if known else max(one.between, other.between)
 
 
-def widened(ends: tuple[float, float] | None, margin: float) -> tuple[float, float] | None:
+def widened(ends: tuple[float, float], margin: float) -> tuple[float, float]:
     """An interval of a positive quotient with the part between runs."""
-    return ends and (ends[0] / (1 + margin), ends[1] * (1 + margin))
+    return ends[0] / (1 + margin), ends[1] * (1 + margin)
 
 
 @dataclass(frozen=True)
@@ -201,7 +206,7 @@ class Ratio:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        return None if self.low is None else (self.low, self.high)
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
     def is_significant(self) -> bool:
@@ -239,17 +244,17 @@ def ratio(own, other, scale: float = 1.0) -> Ratio:
     difference between runs of the machine, and the interval is wider by it. tests/twins/run.sh measures how often this is wrong.
     """
     theirs = [scale * time for time in other.times]
-    (least, most), (low, high), margin = own.extremes, (scale * end for end in other.extremes), between(own, other)
-    is_apart = max(least / high, low / most) > (1 + GAP_APART) * (1 + margin)
-    by_rank, least = rank_test(own.times, theirs), _least_of_rank_test(len(own.times), len(theirs))
+    (shortest, longest), (first, last), margin = own.extremes, (scale * end for end in other.extremes), between(own, other)
+    is_apart = max(shortest / last, first / longest) > (1 + GAP_APART) * (1 + margin)
+    p, least_p = rank_test(own.times, theirs), _least_of_rank_test(len(own.times), len(theirs))
     if quotients := paired(own, other, scale):
         found = summarise(quotients)
-        by_turn = (gap_test(quotients), sign_test([2.0] * len(quotients)))
-        return Ratio(found.median, found.low, found.high, True, *((by_rank, least) if is_apart else by_turn),
-                     is_apart=is_apart, correlation=correlation(quotients))
-    low, high = widened(ratio_interval(other.summary, own.summary), margin) or (None, None)
-    ends = (None, None) if low is None else (scale * low, scale * high)
-    return Ratio(scale * other.summary.median / own.summary.median, *ends, False, by_rank, least, is_apart=is_apart)
+        if not is_apart:
+            p, least_p = gap_test(quotients), sign_test([2.0] * len(quotients))
+        return Ratio(found.median, found.low, found.high, True, p, least_p, is_apart=is_apart, correlation=correlation(quotients))
+    ends = ratio_interval(other.summary, own.summary)
+    low, high = (scale * end for end in widened(ends, margin)) if ends else (None, None)
+    return Ratio(scale * other.summary.median / own.summary.median, low, high, False, p, least_p, is_apart=is_apart)
 
 
 def times_as_fast(own, other) -> float:
@@ -316,7 +321,7 @@ def _least_of_rank_test(a: int, b: int) -> float | None:
     return rank_test(range(a), range(a, a + b))
 
 
-def judge(ratios: dict) -> dict:
+def judge(ratios: Mapping[Key, Ratio]) -> dict[Key, Ratio]:
     """The same ratios with their verdicts: Holm's correction over all of them, at 5 %.
 
     All comparisons of one experiment are judged together. Those without a p are left out of the correction. The sign test
@@ -325,8 +330,7 @@ def judge(ratios: dict) -> dict:
     """
     paired = [r.correlation for r in ratios.values() if r.paired]
     share = independent_share(sum(paired) / len(paired)) if paired else 1.0
-    ratios = {key: r if r.is_apart else replace(r, p=weakened(r.p, share), least_p=weakened(r.least_p, share)) if r.paired
-              else replace(r, p=None if r.p is None else 1.0) for key, r in ratios.items()}
+    ratios = {key: r if r.is_apart else _corrected(r, share) for key, r in ratios.items()}
     tested = sorted((r.p, str(key), key) for key, r in ratios.items() if r.p is not None)
     rejected, open_ = set(), True
     for rank, (p, _, key) in enumerate(tested):
@@ -335,6 +339,13 @@ def judge(ratios: dict) -> dict:
             rejected.add(key)
     level = (1 - LEVEL) / max(len(tested), 1)
     return {key: replace(r, verdict=_verdict(r, key in rejected, level)) for key, r in ratios.items()}
+
+
+def _corrected(r: Ratio, share: float) -> Ratio:
+    """A ratio of near samples: what is not interleaved decides nothing; of rounds only `share` are independent."""
+    if r.paired and r.p is not None and r.least_p is not None:
+        return replace(r, p=weakened(r.p, share), least_p=weakened(r.least_p, share))
+    return replace(r, p=None if r.p is None else 1.0)
 
 
 def _verdict(r: Ratio, is_rejected: bool, level: float) -> str:

@@ -110,9 +110,14 @@ def whole_machine(points: Sequence[Point]) -> list[Point]:
     return [p for p in whole if not p.swept_threads or (p.identity, p.mode) not in outside]
 
 
+def by_time(point: Point) -> tuple[float, str]:
+    """Sorts timed points, the fastest first; meaningful among points of one size."""
+    return point.timing.median, point.name
+
+
 def fastest(points: Sequence[Point]) -> Point | None:
-    """The least time; meaningful among points of one size."""
-    return min(points, key=lambda p: (p.summary.median, p.name), default=None)
+    """The least time; None without points."""
+    return min(points, key=by_time, default=None)
 
 
 def leaders(points: Sequence[Point]) -> list[Point]:
@@ -126,7 +131,7 @@ def leaders(points: Sequence[Point]) -> list[Point]:
         found = judge({i: ratio(p, best) for i, p in enumerate(points) if p is not best})
         faster = [(r.value, i) for i, r in found.items() if r.verdict == FASTER]
         if not faster:
-            return [best, *sorted((points[i] for i, r in found.items() if r.is_level), key=lambda p: (p.summary.median, p.name))]
+            return [best, *sorted((points[i] for i, r in found.items() if r.is_level), key=by_time)]
         best = points[max(faster)[1]]
     return [best] if best is not None else []
 
@@ -136,7 +141,7 @@ def best_variants(points: Sequence[Point]) -> list[Point]:
     groups: dict[tuple, list[Point]] = {}
     for point in sorted(points, key=order):
         groups.setdefault((point.kernel.name, point.size_key), []).append(point)
-    return [fastest(group) for group in groups.values()]
+    return [min(group, key=by_time) for group in groups.values()]
 
 
 @dataclass(frozen=True)
