@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import matplotlib
 from matplotlib.figure import Figure
 
 from report.files import write
 from report.plain import plain_lines
+
+if TYPE_CHECKING:
+    from typst import Compiler
 
 PIXELS = 980
 """Width of a PNG, of the text's width or of half of it."""
@@ -34,6 +38,7 @@ class Formats:
 
     def __init__(self, folder: Path):
         self.folder = folder
+        self._compiler: Compiler | None
         try:
             import typst
             self._compiler = typst.Compiler(root=str(folder), font_paths=[str(FONTS)], ignore_system_fonts=True)
@@ -46,7 +51,7 @@ class Formats:
         fig.savefig(file, format="svg", metadata=PLAIN["svg"])
         write(self.folder / f"{name}.svg", plain_lines(file.getvalue()))
         if self._compiler:
-            self._typeset(name, "pdf", *(inches * POINT for inches in fig.get_size_inches()))
+            self._typeset(self._compiler, name, "pdf", *(inches * POINT for inches in fig.get_size_inches()))
         else:
             for kind, options in (("pdf", {"metadata": PLAIN["pdf"]}), ("png", {"dpi": PIXELS / fig.get_size_inches()[0]})):
                 picture = io.BytesIO()
@@ -56,12 +61,14 @@ class Formats:
     def save_png(self, name: str, width: float, height: float) -> None:
         """Writes name.png of a figure of this size (millimetres) from its SVG; nothing without typst."""
         if self._compiler:
-            self._typeset(name, "png", *(pixels * POINT / DOTS for pixels in (PIXELS, round(PIXELS * height / width))))
+            self._typeset(self._compiler, name, "png", *(pixels * POINT / DOTS for pixels in (PIXELS, round(PIXELS * height / width))))
 
-    def _typeset(self, name: str, kind: str, width: float, height: float) -> None:
+    def _typeset(self, compiler: Compiler, name: str, kind: Literal["pdf", "png"], width: float, height: float) -> None:
         """A page of this size (points) that the SVG fills."""
         try:
-            made = self._compiler.compile(PAGE.format(width, height, name).encode(), format=kind, ppi=DOTS)
+            made = compiler.compile(PAGE.format(width, height, name).encode(), format=kind, ppi=DOTS)
         except RuntimeError as error:
             raise ValueError(f"typst: {error}") from None
+        if not isinstance(made, bytes):
+            raise ValueError("typst: more than one page")
         write(self.folder / f"{name}.{kind}", made)

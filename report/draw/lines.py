@@ -45,7 +45,7 @@ class Dot:
 class Series:
     label: str
     dots: Sequence[Dot]
-    look: dict | None = None
+    look: style.Look | None = None
     """Replaces the default look, which depends on the position among the series."""
     joined: bool = True
 
@@ -156,7 +156,7 @@ def _fitting(ax, xs: list[float]) -> list[float]:
     return style.thinned(xs, math.exp(room * max(text_width(style.plain(x), style.SMALL) + 4 for x in xs)))
 
 
-def one(ax, series: Series, look: dict, sheet: Paper | None = None) -> None:
+def one(ax, series: Series, look: style.Look, sheet: Paper | None = None) -> None:
     """Draws one series; records it on the paper if labels are to avoid it."""
     dots = sorted(series.dots, key=lambda d: d.x)
     for part in _joined(ax, dots) if series.joined else ():
@@ -172,11 +172,11 @@ def one(ax, series: Series, look: dict, sheet: Paper | None = None) -> None:
         ax.plot([d.x for d in some], [d.y for d in some], marker, color=look["color"], zorder=4, linestyle="",
                 markerfacecolor="white" if hollow else look["color"])
     if sheet:
-        ends = [labels.to_points(ax, d.x, d.y) for d in dots]
-        for a, b in zip(ends, ends[1:]):
+        places = [labels.to_points(ax, d.x, d.y) for d in dots]
+        for a, b in zip(places, places[1:]):
             sheet.line(a, b, owner=("", series.label, look["color"]))
-        for end in ends:
-            sheet.mark(*end, 2.8, ("", series.label, look["color"]))
+        for x, y in places:
+            sheet.mark(x, y, 2.8, ("", series.label, look["color"]))
 
 
 def _arrows(ax, dots: Sequence[Dot], colour: str) -> None:

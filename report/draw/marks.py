@@ -210,7 +210,7 @@ def _places(left: tuple[float, float], right: tuple[float, float], width: float)
             (left[0] - width - 4, left[1] - 12)]
 
 
-def _tags(group: list[Mark]) -> str:
+def _tags(group: Sequence[Mark]) -> str:
     """'3', '3, 4', '3–6'."""
     tags = [m.tag for m in group if m.tag]
     run = [int(t) for t in tags if t.isdigit()]

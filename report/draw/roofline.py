@@ -48,7 +48,8 @@ def _frame(ax, roofs: Roofs, type_: str, shown, guides, slopes: dict[str, Roof],
     ax.set_xlim(min([*xs, *ridges]) / (2.2 if xs else 8), max([*xs, *ridges]) * 9)
     ax.set_ylim(min(rates, default=min(tops, default=1.0) / 100) / 2, max([*rates, *tops]) * 1.9)
     style.decade_ticks(ax.xaxis)
-    style.rate_ticks(ax.yaxis, *ax.get_ylim(), spread=40)
+    bottom, top = ax.get_ylim()
+    style.rate_ticks(ax.yaxis, bottom, top, spread=40)
     ax.set_xlabel(f"FLOP/byte ({about})")
     ax.set_ylabel("Performance [GFLOP/s]", labelpad=1)
 
@@ -63,7 +64,8 @@ def _ends(ax, roof: Roof, peak: Roof | None) -> tuple[tuple[float, float], tuple
 def _slope(ax, roof: Roof, peak: Roof | None, sheet: Paper) -> None:
     if ends := _ends(ax, roof, peak):
         ax.plot(*zip(*ends), color=style.GREY, linewidth=1.0, zorder=1.5)
-        sheet.line(*(labels.to_points(ax, *end) for end in ends), LINE)
+        start, end = (labels.to_points(ax, *end) for end in ends)
+        sheet.line(start, end, LINE)
 
 
 def _slope_label(ax, roof: Roof, peak: Roof | None, sheet: Paper) -> None:

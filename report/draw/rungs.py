@@ -29,10 +29,10 @@ def draw(fig, ladder: Ladder) -> None:
     left = max(text_width(_label(r, threads), style.SMALL) for r in rungs) / style.POINTS_OF_MM + GAP
     is_near = any(r.use.nearest for r in rungs)
     ax = style.axes(fig, min(left, WIDEST), BELOW, RIGHT if is_near else NARROW, ABOVE)
-    rates = [r.point.value for r in rungs]
+    rates = [r.point.known_value for r in rungs]
     has_peak = rungs[0].point.metric == GFLOPS and rungs[0].share
     peak = ladder.part.roofs.of_threads(None).peak(ladder.type) if has_peak else None
-    high = max([*rates, *(r.point.interval[1] for r in rungs if r.point.interval), peak.value if peak else 0])
+    high = max([*rates, *(ends[1] for r in rungs if (ends := r.point.interval)), peak.value if peak else 0])
     ax.set_xscale("log")
     ax.set_xlim(min(rates) / 1.8, high * 1.12)
     ax.set_ylim(-0.6, len(rungs) - 0.4)
@@ -64,7 +64,7 @@ def _label(rung: Rung, threads: int) -> str:
 def _row(ax, i: int, rung: Rung, threads: int, is_near: bool) -> None:
     colour = style.OWN if rung.is_own else style.PEER
     point = rung.point
-    style.row_mark(ax, i, point.value, point.interval, colour, not rung.is_own)
+    style.row_mark(ax, i, point.known_value, point.interval, colour, not rung.is_own)
     ax.annotate(_label(rung, threads), (0, i), xycoords=("axes fraction", "data"), xytext=(-4, 0),
                 textcoords="offset points", ha="right", va="center_baseline", size=style.SMALL, color=colour)
     cells = (numbers.rate(point), _gain(rung), words.share(rung.share, digits_only=True), _near(rung) if is_near else "")

@@ -7,6 +7,7 @@ line as well as in hue, so that a print in grey can be read.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import matplotlib
 
@@ -15,9 +16,13 @@ matplotlib.use("Agg")
 import matplotlib.patheffects as effects  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.lines import TICKDOWN, TICKLEFT, Line2D  # noqa: E402
+from matplotlib.lines import Line2D  # noqa: E402
+from matplotlib.markers import TICKDOWN, TICKLEFT  # noqa: E402
 
 from report.draw.paper import text_width  # noqa: E402
+
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
 
 MM = 1 / 25.4
 POINTS = 72.0
@@ -28,16 +33,27 @@ SMALL, NORMAL = 6.6, 7.6
 INK, GREY, PALE, ALERT = "#1a1a1a", "#6b6b6b", "#c9c9c9", "#a32a00"
 SIDE_COLOUR = {"cpu": "#c4560a", "gpu": "#123f7a"}
 OWN, PEER = "#123f7a", "#c4560a"
-SERIES = tuple({"color": colour, "marker": marker, "linestyle": line} for colour, marker, line in (
-    ("#0b2447", "o", "-"), ("#c4560a", "s", (0, (5, 1.5))), ("#3f93c9", "^", "-"), ("#7d2a6b", "D", (0, (5, 1.5, 1, 1.5))),
-    ("#8a8a1f", "v", (0, (2, 1.2))), (GREY, "P", (0, (1, 1)))))
+
+
+class Look(TypedDict):
+    """The look of a series, in the terms of matplotlib; a dashed line is (offset, (on, off, …))."""
+
+    color: str
+    marker: NotRequired[str]
+    linestyle: NotRequired[str | tuple[float, tuple[float, ...]]]
+
+
+SERIES: tuple[Look, ...] = (
+    {"color": "#0b2447", "marker": "o", "linestyle": "-"}, {"color": "#c4560a", "marker": "s", "linestyle": (0, (5, 1.5))},
+    {"color": "#3f93c9", "marker": "^", "linestyle": "-"}, {"color": "#7d2a6b", "marker": "D", "linestyle": (0, (5, 1.5, 1, 1.5))},
+    {"color": "#8a8a1f", "marker": "v", "linestyle": (0, (2, 1.2))}, {"color": GREY, "marker": "P", "linestyle": (0, (1, 1))})
 """Looks of up to six series of one figure; more are not drawn in one."""
 MOST = len(SERIES)
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 APART, TALL = 2.5, 7.0
 """Between the labels of ticks, and their height, points."""
 
-RC = {
+RC: dict[RcKeyType, object] = {
     "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": NORMAL,
     "axes.labelsize": NORMAL, "axes.titlesize": NORMAL, "xtick.labelsize": SMALL, "ytick.labelsize": SMALL,
     "legend.fontsize": SMALL, "axes.edgecolor": GREY, "axes.linewidth": 0.6, "axes.labelcolor": INK,
@@ -48,7 +64,8 @@ RC = {
     "text.parse_math": False, "pdf.fonttype": 42, "svg.hashsalt": "rung", "svg.fonttype": "none",
     "lines.linewidth": 1.1, "lines.markersize": 4.2, "axes.titlelocation": "left", "figure.facecolor": "white",
 }
-matplotlib.rcParams.update({key: value for key, value in matplotlib.rcParamsDefault.items() if key != "backend"} | RC)
+matplotlib.rcParams.update({key: value for key, value in matplotlib.rcParamsDefault.items() if key != "backend"})
+matplotlib.rcParams.update(RC)
 
 HALO = [effects.withStroke(linewidth=2.0, foreground="white")]
 
@@ -60,7 +77,8 @@ def size(height: float, half: bool = False) -> tuple[float, float]:
 
 def figure(height: float, half: bool = False) -> Figure:
     """An empty figure of that size."""
-    return Figure(figsize=tuple(length * MM for length in size(height, half)))
+    width, tall = size(height, half)
+    return Figure(figsize=(width * MM, tall * MM))
 
 
 def axes(fig: Figure, left: float = 12, bottom: float = 9, right: float = 2, top: float = 2, **options) -> Axes:
@@ -72,7 +90,8 @@ def axes(fig: Figure, left: float = 12, bottom: float = 9, right: float = 2, top
 def mix(low: str, high: str, share: float) -> tuple[float, float, float]:
     """The colour between two, share 0…1."""
     a, b = (matplotlib.colors.to_rgb(c) for c in (low, high))
-    return tuple(x + (y - x) * share for x, y in zip(a, b))
+    red, green, blue = (x + (y - x) * share for x, y in zip(a, b))
+    return red, green, blue
 
 
 def plain_ticks(axis, values: list[float]) -> None:
@@ -92,9 +111,10 @@ def plain(value: float) -> str:
     return f"{value:g}"
 
 
-def thinned(ticks: list, ratio: float = 1.5) -> list:
+def thinned(ticks: list[float], ratio: float = 1.5) -> list[float]:
     """Ticks that keep a factor between neighbours: the largest, then powers of two, then the rest, large ones first."""
-    largest, kept = max(ticks, default=None), []
+    largest = max(ticks, default=None)
+    kept: list[float] = []
     for tick in sorted(ticks, key=lambda t: (t != largest, math.log2(t) % 1 > 0, -t)):
         if all(max(tick, other) / min(tick, other) >= ratio for other in kept):
             kept.append(tick)

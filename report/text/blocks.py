@@ -72,7 +72,8 @@ def entries(items: Sequence[str]) -> dict:
 
 def figures(shown: Sequence[Figure], undrawn: Mapping[str, str]) -> list[dict]:
     """Figures one below the other, two half ones in a row side by side. `undrawn`: those that are not, and why."""
-    made, waiting = [], None
+    made: list[dict] = []
+    waiting = None
     for figure in shown:
         if figure.half and waiting:
             made[-1]["items"].append(_figure(figure, undrawn))

@@ -34,7 +34,8 @@ def several(names: Sequence[str], most: int | None = None) -> str:
     """Joined by semicolons where a name has a comma of its own; `most`: as in `listed`."""
     if not any("," in name for name in names):
         return joined(names) if most is None else listed(names, most)
-    rest = len(names) - (most or len(names))
+    most = most or len(names)
+    rest = len(names) - most
     return "; ".join([*names[:len(names) if rest <= 0 else most - 1], *([f"and {rest + 1} more"] if rest > 0 else [])])
 
 
@@ -87,7 +88,7 @@ def provenance(part: Part, points: Iterable[Point], hollow: bool = True) -> str:
         return sentence(part.label)
     modes = " and ".join(sorted({p.mode for p in points}))
     text = f"{part.label}; {modes} mode; {samples(points)}"
-    without = sum(not p.summary.has_interval for p in points)
+    without = sum(not p.timing.has_interval for p in points)
     if 0 < without < len(points):
         text += f" (no interval for {without} of {len(points)} points: fewer than six samples)"
     unsettled = sum(not p.settled for p in points)
@@ -100,7 +101,7 @@ def provenance(part: Part, points: Iterable[Point], hollow: bool = True) -> str:
 
 def _wider_bounds(points: Iterable[Point]) -> str:
     """' Bounds on errors, relative to other kernels: 4 × for A and B; 20 × by norm for C.', where kernels' records have such bounds."""
-    titles: dict[tuple[float, bool], dict[str, None]] = {}
+    titles: dict[tuple[bool, float], dict[str, None]] = {}
     for p in points:
         if factor := p.counters.get("error_factor"):
             titles.setdefault(("error_by_norm" in p.labels, factor), {})[p.kernel.title] = None
@@ -111,7 +112,7 @@ def _wider_bounds(points: Iterable[Point]) -> str:
 def samples(points: Sequence[Point]) -> str:
     """'12 samples', '12–21 samples'; '12 of 15 samples' if other work disturbed the others and they are left out; for
     several points '6–12 samples (14 of 204 left out)'. The method explains which."""
-    kept, every = ([p.summary.n + added * p.left_out for p in points] for added in (0, 1))
+    kept, every = ([p.timing.n + added * p.left_out for p in points] for added in (0, 1))
     least, most, left_out = min(kept), max(kept), sum(p.left_out for p in points)
     span = f"{least}" if least == most else f"{least}–{most}"
     if left_out and least == most and len(set(every)) == 1:
@@ -125,7 +126,7 @@ def counted_at(part: Part | None, families: Iterable[str], *names: str, of: str 
     points = [p for p in (part.points if part else ()) if p.is_counted and p.kernel.family in families and of in p.kernel.name]
     texts = []
     for name in names:
-        values = sorted({p.sizes[name] for p in points if isinstance(p.sizes.get(name), (int, float))})
+        values = sorted({size for p in points if isinstance(size := p.sizes.get(name), (int, float))})
         if values:
             ends = " to ".join(numbers.grouped(v) for v in dict.fromkeys((values[0], values[-1])))
             texts.append(f"N\u00a0=\u00a0{ends}" if name == "n" else f"{ends} {name}")
@@ -191,13 +192,13 @@ def of_peak(found: Share) -> str:
 def of_peak_briefly(found: Share, use: Use) -> str:
     """'71 % of 922 TFLOP/s, 97 % at its clock, limited by power'."""
     text = of_roof(found, numbers.flops(found.roof.value, found.roof.type))
-    text += f", {numbers.share(found.at_clock)} at its clock" if found.is_slowed and not found.exceeds else ""
+    text += f", {numbers.share(found.at_clock)} at its clock" if found.at_clock and found.is_slowed and not found.exceeds else ""
     return f"{text}, {limit(use, digits=False)}" if use.limit == POWER else text
 
 
 def at_clock(found: Share) -> str:
     """', 84 % of it at the clock that it ran at (1740 of 1965 MHz)', if that differs from the roof's clock."""
-    if not found.is_slowed or found.exceeds:
+    if not found.at_clock or not found.is_slowed or found.exceeds:
         return ""
     return (f", {numbers.share(found.at_clock)} of it at the clock that it ran at ({found.clock_mhz:.0f} of "
             f"{found.roof.clock_mhz:.0f}\u00a0MHz)")
@@ -240,7 +241,7 @@ def speed(ratio: Ratio, other: str) -> str:
     it is not significant. For interleaved codes it is not the quotient of their medians, as the method explains."""
     is_slower = ratio.value < 0.5
     value = f"{numbers.significant(1 / ratio.value)} times slower than" if is_slower else f"{numbers.times(ratio.value)} as fast as"
-    ends = ratio.interval and tuple(sorted(1 / x for x in ratio.interval)) if is_slower else ratio.interval
+    ends = (1 / ratio.interval[1], 1 / ratio.interval[0]) if ratio.interval and is_slower else ratio.interval
     how = [*([f"95\u00a0% interval {numbers.interval(ends)}"] if ends else [])]
     how += ["too few samples for a test"] if ratio.doubt == TOO_FEW else []
     doubt = f", {ratio.doubt}" if ratio.doubt not in ("", TOO_FEW) else ""
