@@ -45,8 +45,8 @@ TOLD_BY = {"fault": "bash experiments/record.sh asks the emulator", "launched": 
 class Result:
     """An expression's value in one case and its comparison with the stated number; or why they are missing."""
 
-    value: object = None
-    test: object = None
+    value: Value | Comparison | Logic | None = None
+    test: Comparison | Logic | None = None
     missing: tuple[str, ...] = ()
     used: tuple[tuple[Call, Point], ...] = ()
     """The points that its calls took."""
@@ -208,16 +208,19 @@ def _is_of_a_gpu(call: Call) -> bool:
     return call.name in ("counters", "launched") or (call.name != "count" and call.subject.startswith(("gpu/", "gpu_")))
 
 
-def _test(entry: Entry, value: object) -> Comparison | Logic:
+def _test(entry: Entry, value: Value | Comparison | Logic) -> Comparison | Logic:
     """The rule, applied."""
     if entry.rule == "true":
         return as_logic(value)
     if not isinstance(value, Value):
         raise Fault(f"the rule '{entry.rule}' needs a number, not a comparison")
     low, high = entry.accepted
-    if entry.rule == "equals":
+    if low is not None and high is not None:
         return within(value, low, high)
-    return compare(value, ">=", exact(low)) if high is None else compare(value, "<=", exact(high))
+    if low is not None:
+        return compare(value, ">=", exact(low))
+    assert high is not None  # a rule but 'true' has a limit
+    return compare(value, "<=", exact(high))
 
 
 # Cases

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _line(f: Finding) -> int:
     """The line of the key with which the fault begins, else of the entry."""
-    key = re.match(r"\w*", f.fault)[0]
+    key = re.split(r"\W", f.fault, maxsplit=1)[0]
     return entries.line_of(entries.FILE.read_text(encoding="utf-8"), f.entry.id, key if key in entries.KEYS else "")
 
 
@@ -70,7 +70,9 @@ def _as_data(f: Finding) -> dict:
 
 def _table(found: Sequence[Finding]) -> str:
     """A block of lines for each claim, by source; at the end how many there are of each verdict."""
-    width, lines, last = max(60, min(120, shutil.get_terminal_size((100, 24)).columns)), [], (None, None)
+    width = max(60, min(120, shutil.get_terminal_size((100, 24)).columns))
+    lines: list[str] = []
+    last: tuple[str | None, str | None] = None, None
     for f in found:
         e = f.entry
         if e.source != last[0]:

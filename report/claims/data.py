@@ -13,7 +13,7 @@ from report.claims.values import Fault, Value, exact, of_rate, of_time
 from report.data import roofs
 from report.data.companions import CompilerFile, CounterFile, HazardFile, Verdict, WrongResults
 from report.data.records import COUNT, HOT, SQUARE, Point, Run
-from report.data.view import whole_machine
+from report.data.view import by_time, whole_machine
 
 SHORT = {"flops": "flops_executed", "bytes_loaded": "bytes_executed_loaded", "bytes_stored": "bytes_executed_stored"}
 """Shorter names of fields of counted points."""
@@ -194,7 +194,8 @@ def of_key(point: Point, key: str) -> float | str | None:
         return point.tunables[key]
     if key in point.sizes:
         return point.sizes[key]
-    return {"mode": point.mode, "data": point.data, "threads": point.threads}.get(key)
+    others: dict[str, float | str] = {"mode": point.mode, "data": point.data, "threads": point.threads}
+    return others.get(key)
 
 
 def _is_oblong(call: Call, point: Point) -> bool:
@@ -220,8 +221,8 @@ def _point(call: Call, machine: Machine, experiment: str, data: Data) -> Point:
 
 def _with_other_runs(roof: Point, points: list[Point]) -> Point:
     """The roof, with its relative difference from the same code in each other run."""
-    median = roof.summary.median
-    return replace(roof, elsewhere={p.run: abs(p.summary.median / median - 1) for p in points if p.name == roof.name and p.is_timed})
+    median = roof.timing.median
+    return replace(roof, elsewhere={p.run: abs(p.timing.median / median - 1) for p in points if p.name == roof.name and p.is_timed})
 
 
 def _best(call: Call, points: list[Point]) -> Point:
@@ -231,7 +232,7 @@ def _best(call: Call, points: list[Point]) -> Point:
         raise Fault(f"{call.name}({call}) does not say which {free[0]}")
     if call.name == "rate":
         return max(timed, key=lambda p: (p.value or 0.0, p.name))
-    return min(timed, key=lambda p: (p.summary.median, p.name)) if timed else min(points, key=lambda p: p.name)
+    return min(timed, key=by_time) if timed else min(points, key=lambda p: p.name)
 
 
 def _field(call: Call, point: Point, machine: Machine, data: Data) -> float:
@@ -295,9 +296,9 @@ def _launched(call: Call, machine: Machine, data: Data) -> float:
             known = {"launches": file.launches, "wrong": outcome.wrong, "hangs": outcome.hangs, "error": bool(outcome.error)}
             if call.field not in known:
                 raise Fault(f"launched() has no field '{call.field}'{nearest(call.field, known)}")
-            if known[call.field] is None:
+            if (found := known[call.field]) is None:
                 raise Missing(f"number of wrong results of {call.subject}, which {outcome.failed}")
-            return float(known[call.field])
+            return float(found)
     raise Missing(f"launches of the planted fault {call.subject}")
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from math import prod
 from pathlib import Path
 
-from report.claims.expression import KERNEL_CALLS, MODEL_CALLS, Call, SyntaxFault, calls, nearest, parse, words
+from report.claims.expression import KERNEL_CALLS, MODEL_CALLS, Call, SyntaxFault, Tree, calls, nearest, parse, words
 from report.claims.model import devices, kernels
 from report.claims.said_of import key as as_key
 from report.claims.said_of import misspelt, named, terms
@@ -38,6 +38,10 @@ OPEN = ("all", "largest")
 """Values of a case: those that were measured."""
 
 
+Cases = dict[str, list[float | str] | str] | list[dict[str, float | str]]
+"""A table of lists, taken in all combinations, or a list of tables; "all" or "largest" may replace a list."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """One claim. `trees`: the parsed expressions by kind."""
@@ -58,8 +62,7 @@ class Entry:
     decides: str = ""
     """The only one of KINDS that decides; the others are shown. Empty: all of them have to agree."""
     tolerance: float = 0.0
-    cases: object = None
-    """A table of lists, taken in all combinations, or a list of tables; "all" or "largest" may replace a list."""
+    cases: Cases | None = None
     judge: str = ""
     untested: str = ""
     otherwise: str = OTHERWISE[0]
@@ -70,7 +73,7 @@ class Entry:
     counted: str = ""
     compiled: str = ""
     measured: str = ""
-    trees: Mapping[str, object] = field(default_factory=dict)
+    trees: Mapping[str, Tree] = field(default_factory=dict)
 
     @property
     def is_at_hand(self) -> bool:
@@ -152,7 +155,7 @@ def _entry(place: _Place, record: object) -> Entry:
     if not isinstance(record, dict):
         raise place.fault("", "not a table: a claim begins with [id]")
     _check_keys(place, record)
-    values = {k: float(v) if k in NUMBERS else v for k, v in record.items()}
+    values: dict = {k: float(v) if k in NUMBERS else v for k, v in record.items()}
     values.setdefault("rule", "equals" if "stated" in record and "threshold" not in record else "true")
     _check_words(place, values)
     trees = {kind: _parsed(place, kind, values[kind]) for kind in KINDS if kind in values}
@@ -189,7 +192,7 @@ def _check_words(place: _Place, values: dict) -> None:
     if values["rule"] == "true" and "threshold" in values:
         raise place.fault("threshold", f"it needs a rule: {', '.join(RULES[:-1])}")
     found, needed = next(((m.group(), needed) for word, needed in WORDS.items() if (m := re.search(word, values["text"]))), ("", None))
-    if "threshold" in values and found and (values["rule"], values["threshold"]) != needed:
+    if "threshold" in values and needed and (values["rule"], values["threshold"]) != needed:
         raise place.fault("threshold", f"for '{found}' it is {needed[0]} {needed[1]:g} in all claims")
     if "decides" in values and values["decides"] not in [kind for kind in KINDS if kind in values]:
         raise place.fault("decides", f"'{values['decides']}' is none of the claim's own expressions")
@@ -238,7 +241,7 @@ def _snippets() -> frozenset[str]:
     return frozenset(p.stem for p in (FOLDER / "snippets").glob("*.c*"))
 
 
-def _parsed(place: _Place, kind: str, text: str) -> object:
+def _parsed(place: _Place, kind: str, text: str) -> Tree:
     try:
         tree = parse(text)
     except SyntaxFault as error:

@@ -9,7 +9,7 @@ values of the further ones. A word that is a name of the claim's `cases` is repl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from dataclasses import field as field_of
 from difflib import get_close_matches
@@ -54,20 +54,20 @@ class Word:
 @dataclass(frozen=True)
 class Unary:
     sign: str
-    of: object
+    of: Tree
 
 
 @dataclass(frozen=True)
 class Binary:
     sign: str
-    left: object
-    right: object
+    left: Tree
+    right: Tree
 
 
 @dataclass(frozen=True)
 class Function:
     name: str
-    arguments: tuple
+    arguments: tuple[Tree, ...]
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,18 @@ class Call:
         return ", ".join([self.subject, *(f"{k}={v:.15g}" if isinstance(v, float) else f"{k}={v}" for k, v in self.keys)])
 
 
-def parse(text: str) -> object:
+Tree = Number | Word | Unary | Binary | Function | Call
+"""A parsed expression."""
+
+
+def parse(text: str) -> Tree:
     """The tree of an expression; SyntaxFault with the column of a mistake."""
     if len(text) > LONGEST:
         raise SyntaxFault(LONGEST, f"longer than {LONGEST} characters")
     return _Parser(text).whole()
 
 
-def calls(tree: object) -> Iterator[Call]:
+def calls(tree: Tree) -> Iterator[Call]:
     """Every call in it, from left to right."""
     if isinstance(tree, Call):
         yield tree
@@ -99,9 +103,9 @@ def calls(tree: object) -> Iterator[Call]:
         yield from calls(part)
 
 
-def words(tree: object) -> set[str]:
+def words(tree: Tree) -> set[str]:
     """The names of cases that it uses as values of their own."""
-    return {tree.name} if isinstance(tree, Word) else set().union(*map(words, _parts(tree)))
+    return {tree.name} if isinstance(tree, Word) else {name for part in _parts(tree) for name in words(part)}
 
 
 def nearest(name: str, known: Iterable[str], least: float = 0.5) -> str:
@@ -110,16 +114,22 @@ def nearest(name: str, known: Iterable[str], least: float = 0.5) -> str:
     return f"; did you mean '{found[0]}'?" if found else ""
 
 
-def _parts(tree: object) -> tuple:
-    return {Unary: lambda t: (t.of,), Binary: lambda t: (t.left, t.right),
-            Function: lambda t: t.arguments}.get(type(tree), lambda t: ())(tree)
+def _parts(tree: Tree) -> tuple[Tree, ...]:
+    if isinstance(tree, (Unary, Binary, Function)):
+        return arguments(tree)
+    return ()
+
+
+def arguments(tree: Unary | Binary | Function) -> tuple[Tree, ...]:
+    """What its sign or function is applied to."""
+    return tree.arguments if isinstance(tree, Function) else (tree.left, tree.right) if isinstance(tree, Binary) else (tree.of,)
 
 
 class _Parser:
     def __init__(self, text: str):
         self.text, self.tokens, self.at, self.depth, self.terms = text, list(_tokens(text)), 0, 0, 0
 
-    def whole(self) -> object:
+    def whole(self) -> Tree:
         made = self.logic("or")
         if not self.ended:
             raise self.fault("an operator or the end is expected")
@@ -155,14 +165,14 @@ class _Parser:
 
     # The grammar, loosest first
 
-    def logic(self, word: str) -> object:
-        inner = self.negated if word == "and" else lambda: self.logic("and")
+    def logic(self, word: str) -> Tree:
+        inner: Callable[[], Tree] = self.negated if word == "and" else lambda: self.logic("and")
         made = inner()
         while self.take("word", word):
             made = self.binary(word, made, inner())
         return made
 
-    def negated(self) -> object:
+    def negated(self) -> Tree:
         self.depth += 1
         if self.depth > DEEPEST:
             raise self.fault(f"nested more than {DEEPEST} deep")
@@ -170,28 +180,28 @@ class _Parser:
         self.depth -= 1
         return made
 
-    def compared(self) -> object:
+    def compared(self) -> Tree:
         made = self.chain(("+", "-"), lambda: self.chain(("*", "/"), self.signed))
         sign = self.take("sign", "<=", ">=", "==", "<", ">")
         return Binary(sign, made, self.chain(("+", "-"), lambda: self.chain(("*", "/"), self.signed))) if sign else made
 
-    def chain(self, signs: tuple[str, ...], inner) -> object:
+    def chain(self, signs: tuple[str, ...], inner: Callable[[], Tree]) -> Tree:
         made = inner()
         while sign := self.take("sign", *signs):
             made = self.binary(sign, made, inner())
         return made
 
-    def binary(self, sign: str, left: object, right: object) -> Binary:
+    def binary(self, sign: str, left: Tree, right: Tree) -> Binary:
         """Adds one term. The depth of the tree is the number of terms."""
         self.terms += 1
         if self.terms > MOST_TERMS:
             raise self.fault(f"more than {MOST_TERMS} terms")
         return Binary(sign, left, right)
 
-    def signed(self) -> object:
+    def signed(self) -> Tree:
         return Unary("-", self.single()) if self.take("sign", "-") else self.single()
 
-    def single(self) -> object:
+    def single(self) -> Tree:
         if self.next[0] == "number":
             return Number(self.number())
         if self.take("sign", "("):
@@ -280,8 +290,10 @@ def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
         if not found:
             at += len(text[at:]) - len(text[at:].lstrip())
             raise SyntaxFault(at + 1, f"{text[at]!r} is not understood")
-        token, column = found.group(found.lastgroup), found.start(found.lastgroup) + 1
+        kind = found.lastgroup
+        assert kind is not None  # each kind of token is a group with a name
+        token, column = found.group(kind), found.start(kind) + 1
         if token != plain(token):
             raise SyntaxFault(column, f"{token!r} has letters that are not shown")
-        yield found.lastgroup, token, column
+        yield kind, token, column
         at = found.end()

@@ -12,11 +12,10 @@ removed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from report.claims.expression import Call, nearest
-from report.claims.model import Model, Unknown
+from report.claims.model import Device, Model, Unknown
 from report.claims.said_of import version
 from report.claims.values import Fault
 
@@ -68,7 +67,7 @@ def _in_cuda(feature: Feature, asked: tuple[int, ...], call: Call) -> bool:
     raise Unknown(f"which version of CUDA first has {call.field} is not in the table of features")
 
 
-def _on_device(feature: Feature, device: Mapping[str, object], call: Call) -> bool:
+def _on_device(feature: Feature, device: Device, call: Call) -> bool:
     if not feature.capability:
         raise Unknown(f"no compute capability decides {call.field}")
     return version(str(device["compute_capability"])) >= version(feature.capability)

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from typing import TypedDict
 
 from report.claims.expression import Call
 from report.claims.said_of import key
@@ -40,12 +41,19 @@ class Unknown(Exception):
     """Why the model has no answer."""
 
 
+class Device(TypedDict):
+    """A device of the catalogue: the names that CUDA reports, and '9.0'."""
+
+    aliases: list[str]
+    compute_capability: str
+
+
 @dataclass(frozen=True)
 class Model:
     """`devices`: their names (including the ones that CUDA reports) and compute capability. `what`: by kernel and key,
     what the values of a size or tunable count. `answers`: by question, then device, a number or the text of an error."""
 
-    devices: Mapping[str, Mapping[str, object]]
+    devices: Mapping[str, Device]
     what: Mapping[str, Mapping[str, str]]
     answers: Mapping[str, Mapping[str, float | str]]
 
@@ -90,12 +98,18 @@ def load(path: Path = FILE) -> Model:
         data = read_json(path)
     except InputError as error:
         raise InputError(path, "file", f"{error.what}; {REMEDY}") from None
-    tables = [data.get(key) if isinstance(data, dict) else None for key in ("devices", "what", "answers")]
-    if not all(isinstance(t, dict) and all(isinstance(row, dict) for row in t.values()) for t in tables):
-        raise InputError(path, "file", f"not devices, what and answers, each a table of tables; {REMEDY}")
-    if not all(isinstance(device.get("aliases"), list) for device in tables[0].values()):
+    devices, what, answers = (_table(path, data, key) for key in ("devices", "what", "answers"))
+    if not all(isinstance(device.get("aliases"), list) for device in devices.values()):
         raise InputError(path, "devices", f"without aliases; {REMEDY}")
-    return Model(*tables)
+    return Model(devices, what, answers)
+
+
+def _table(path: Path, data: object, key: str) -> dict:
+    """A table of tables of the file."""
+    found = data.get(key) if isinstance(data, dict) else None
+    if not isinstance(found, dict) or not all(isinstance(row, dict) for row in found.values()):
+        raise InputError(path, "file", f"not devices, what and answers, each a table of tables; {REMEDY}")
+    return found
 
 
 def devices() -> list[str]:
@@ -132,7 +146,7 @@ def asked(calls: Iterable[Call], used: Iterable[tuple[str, str]]) -> dict:
     catalogue = {d["device"]: d for d in (_ask([CATALOGUE]) or [{"devices": []}])[0]["devices"]}
     if not listed() or not catalogue or not all("aliases" in device for device in catalogue.values()):
         raise Fault(f"{program()} does not answer, or is out of date: build the program rung first")
-    wanted = {}
+    wanted: dict[str, tuple[Call, tuple[str, ...]]] = {}
     for call in calls:
         own = [call.subject] if call.subject != HERE else []
         wanted[question(call)] = (call, wanted.get(question(call), (call, ()))[1] + tuple(own))
@@ -164,7 +178,7 @@ def _answer(call: Call, answer: object) -> float | str:
         return "not in the catalogue of devices"
     value = entry = answer[0] if isinstance(answer, list) else answer
     for part in call.field.split("."):
-        if isinstance(value, dict) and part not in value:
+        if isinstance(entry, dict) and isinstance(value, dict) and part not in value:
             value = (entry.get("bounds") or [{}])[0]
         value = value.get(part) if isinstance(value, dict) else None
     if isinstance(value, str) and re.fullmatch(r"\d+\.\d+", value):

@@ -36,8 +36,8 @@ def _is_judge(function: object) -> bool:
     return getattr(function, "__annotations__", {}).get("return") in JUDGES
 
 
-def _is_of(view: View | None, machine: Machine) -> bool:
-    part = view and (view.gpu or view.cpu)
+def _is_of(view: View, machine: Machine) -> bool:
+    part = view.gpu or view.cpu
     name = part and (part.machine.name if part.side == "gpu" else part.machine.label)
     return bool(part) and name in (machine.gpu, machine.label)
 
@@ -65,7 +65,7 @@ def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
         """Calls the function that the entry names."""
         name, function = entry.judge.split(".")
         view = view_of(name, machine)
-        if not _is_of(view, machine):
+        if view is None or not _is_of(view, machine):
             return None
         judges = {key: value for key, value in vars(module.of(view)).items() if _is_judge(value)}
         if function not in judges:

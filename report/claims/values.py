@@ -10,19 +10,24 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from statistics import median
 
-from report.claims.expression import Binary, Call, Function, Number, Unary, Word
+from report.claims.expression import Binary, Call, Function, Number, Tree, Unary, Word, arguments
 from report.data.records import Point
 from report.data.statistics import FEWEST_FOR_INTERVAL, GAP, GAP_APART, MISS, between, median_interval, paired, widened
+from report.missing import complete
 
+Ends = tuple[float, float]
+"""The ends of an interval."""
+Points = tuple[Point, ...]
 NEAR = 1e-9
 """Exact numbers that differ by less are equal."""
-SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": math.isclose}
+SIGNS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": math.isclose}
 WITHIN = "within"
 """The sign of a number with two limits."""
 MANY = 10_000
@@ -45,7 +50,7 @@ class Value:
     parts: tuple[Value, ...] = ()
     unit: str = ""
     """Of a measured rate or time, and of the minimum or maximum of several; other results have no unit."""
-    known: tuple[float, float] | None = None
+    known: Ends | None = None
     """The interval of a number without samples here; more samples would not narrow it."""
 
     @cached_property
@@ -84,30 +89,30 @@ class Value:
             return sum(part._measured for part in self.parts)
         return 1 if self.quotients else len(self.over) + len(self.under)
 
-    def interval(self, miss: float = MISS) -> tuple[float, float] | None:
+    def interval(self, miss: float = MISS) -> Ends | None:
         """Each end misses with at most that probability; None with too few samples."""
         return self._ends(miss / max(self._measured, 1))
 
     @property
-    def shown(self) -> tuple[float, float] | None:
+    def shown(self) -> Ends | None:
         """From the ends of 95 % intervals, as the report's other figures have it."""
         return self._ends(MISS)
 
-    def _ends(self, miss: float) -> tuple[float, float] | None:
+    def _ends(self, miss: float) -> Ends | None:
         if not self.is_measured:
             return self.known or (self.number, self.number)
         if self.sign:
-            ends = [part._ends(miss) for part in self.parts]
-            return None if None in ends else self._with_runs(COMBINED[self.sign](ends))
+            parts = complete(part._ends(miss) for part in self.parts)
+            return None if parts is None else self._with_runs(COMBINED[self.sign](parts))
         if self.quotients:
             return median_interval(self.quotients, miss)
-        over, under = ([_of_point(p, miss) for p in points] for points in (self.over, self.under))
-        if None in over or None in under:
+        over, under = (complete(_of_point(p, miss) for p in points) for points in (self.over, self.under))
+        if over is None or under is None:
             return None
         ends = [self.factor * math.prod(e[i] for e in over) / math.prod(e[1 - i] for e in under) for i in (0, 1)]
         return self._with_runs((min(ends), max(ends)))
 
-    def _with_runs(self, ends: tuple[float, float] | None) -> tuple[float, float] | None:
+    def _with_runs(self, ends: Ends | None) -> Ends | None:
         """Widens by the part between runs, unless the interval of a part of this value already includes it."""
         joined_before = any(between(*part.points) for part in self.parts if part.points)
         margin = 0.0 if joined_before else self.between
@@ -122,20 +127,21 @@ class Value:
         return multiply(self, exact(factor))
 
 
-def _of_point(point: Point, miss: float) -> tuple[float, float] | None:
+def _of_point(point: Point, miss: float) -> Ends | None:
     """The interval of its median time; of one that other work disturbed, all that it may be."""
     return point.extremes if point.is_disturbed else median_interval(point.times, miss)
 
 
-def _corners(ends: list) -> tuple[float, float]:
+def _corners(ends: Sequence[Ends]) -> Ends:
     every = [math.prod(corner) for corner in product(*ends)]
     return min(every), max(every)
 
 
-COMBINED = {"+": lambda ends: (sum(e[0] for e in ends), sum(e[1] for e in ends)), "*": _corners,
-            "min": lambda ends: (min(e[0] for e in ends), min(e[1] for e in ends)),
-            "max": lambda ends: (max(e[0] for e in ends), max(e[1] for e in ends)),
-            "1/": lambda ends: None if ends[0][0] <= 0 <= ends[0][1] else (1 / ends[0][1], 1 / ends[0][0])}
+COMBINED: dict[str, Callable[[Sequence[Ends]], Ends | None]] = {
+    "+": lambda ends: (sum(e[0] for e in ends), sum(e[1] for e in ends)), "*": _corners,
+    "min": lambda ends: (min(e[0] for e in ends), min(e[1] for e in ends)),
+    "max": lambda ends: (max(e[0] for e in ends), max(e[1] for e in ends)),
+    "1/": lambda ends: None if ends[0][0] <= 0 <= ends[0][1] else (1 / ends[0][1], 1 / ends[0][0])}
 """The interval of a combination, from the intervals of its parts; None where it is unbounded."""
 
 
@@ -150,14 +156,14 @@ def estimated(number: float, low: float, high: float) -> Value:
 
 def of_time(point: Point) -> Value:
     """The median time of a call, in seconds."""
-    return Value(point.summary.median, over=(point,), unit="s")
+    return Value(point.timing.median, over=(point,), unit="s")
 
 
 def of_rate(point: Point) -> Value:
     """The point's value in its problem's metric."""
     if point.amount is None:
         raise Fault(f"{point.kernel.name} has no rate; use time(…) or run(…).FIELD")
-    return Value(point.value, point.amount, under=(point,), unit=point.metric.unit)
+    return Value(point.known_value, point.amount, under=(point,), unit=point.metric.unit)
 
 
 # Comparisons
@@ -218,9 +224,9 @@ class Logic:
     """and, or, not of comparisons."""
 
     word: str
-    parts: tuple
+    parts: tuple[Comparison | Logic, ...]
 
-    def outcome(self, judged: Mapping) -> bool | None:
+    def outcome(self, judged: Mapping[Comparison, float]) -> bool | None:
         found = [part.outcome(judged) for part in self.parts]
         if self.word == "not":
             return None if found[0] is None else not found[0]
@@ -241,7 +247,9 @@ def values(of: object) -> list[Value]:
 
 def _holds(left: float, sign: str, right: float, accepted: tuple[float | None, float | None]) -> bool:
     if sign == WITHIN:
-        return _holds(left, ">=", accepted[0], accepted) and _holds(left, "<=", accepted[1], accepted)
+        low, high = accepted
+        assert low is not None and high is not None  # a number with two limits
+        return _holds(left, ">=", low, accepted) and _holds(left, "<=", high, accepted)
     if sign in ("==", "<=", ">=") and math.isclose(left, right, rel_tol=NEAR, abs_tol=NEAR):
         return True
     return SIGNS[sign](left, right)
@@ -285,7 +293,7 @@ def multiply(a: Value, b: Value) -> Value:
 
 def _product(factor: float, over: tuple[Point, ...], under: tuple[Point, ...]) -> Value:
     """For two interleaved times, the median of the quotients of each round; else the quotient of the medians."""
-    made = Value(factor * math.prod(p.summary.median for p in over) / math.prod(p.summary.median for p in under), factor, over, under)
+    made = Value(factor * math.prod(p.timing.median for p in over) / math.prod(p.timing.median for p in under), factor, over, under)
     return replace(made, number=median(made.quotients)) if made.quotients else made
 
 
@@ -295,7 +303,7 @@ def divide(a: Value, b: Value) -> Value:
     return multiply(a, Value(1 / b.number, sign="1/", parts=(b,)) if b.sign else Value(1 / b.number, 1 / b.factor, b.under, b.over))
 
 
-def _reduced(over: tuple, under: tuple) -> tuple[tuple, tuple]:
+def _reduced(over: Points, under: Points) -> tuple[Points, Points]:
     """Without the points that are on both sides."""
     for point in over:
         if point in under:
@@ -303,7 +311,7 @@ def _reduced(over: tuple, under: tuple) -> tuple[tuple, tuple]:
     return over, under
 
 
-def _without(points: tuple, one: Point) -> tuple:
+def _without(points: Points, one: Point) -> Points:
     at = points.index(one)
     return points[:at] + points[at + 1:]
 
@@ -314,7 +322,7 @@ def add(a: Value, b: Value) -> Value:
     return Value(a.number + b.number, sign="+", parts=(a, b))
 
 
-def evaluate(tree: object, found: Mapping[Call, Value], case: Mapping[str, float | str]) -> Value | Comparison | Logic:
+def evaluate(tree: Tree, found: Mapping[Call, Value], case: Mapping[str, float | str]) -> Value | Comparison | Logic:
     """The tree's value, given the values of calls and of the case; Fault where the operands do not fit."""
     made = _evaluate(tree, found, case)
     if isinstance(made, Value) and not math.isfinite(made.number):
@@ -322,19 +330,20 @@ def evaluate(tree: object, found: Mapping[Call, Value], case: Mapping[str, float
     return made
 
 
-def _evaluate(tree: object, found: Mapping[Call, Value], case: Mapping[str, float | str]) -> Value | Comparison | Logic:
+def _evaluate(tree: Tree, found: Mapping[Call, Value], case: Mapping[str, float | str]) -> Value | Comparison | Logic:
     if isinstance(tree, Number):
         return exact(tree.value)
     if isinstance(tree, Word):
-        if not isinstance(case.get(tree.name), (int, float)):
+        if not isinstance(given := case.get(tree.name), (int, float)):
             raise Fault(f"'{tree.name}' is no number of the claim's cases")
-        return exact(case[tree.name])
+        return exact(given)
     if isinstance(tree, Call):
         return found[tree]
-    parts = [evaluate(part, found, case) for part in _arguments(tree)]
+    every = [evaluate(part, found, case) for part in arguments(tree)]
     if isinstance(tree, (Unary, Binary)) and tree.sign in ("and", "or", "not"):
-        return Logic(tree.sign, tuple(map(as_logic, parts)))
-    if not all(isinstance(part, Value) for part in parts):
+        return Logic(tree.sign, tuple(map(as_logic, every)))
+    parts = [part for part in every if isinstance(part, Value)]
+    if len(parts) < len(every):
         raise Fault("a comparison is used as a number")
     if isinstance(tree, Function):
         return _function(tree.name, parts)
@@ -345,11 +354,7 @@ def _evaluate(tree: object, found: Mapping[Call, Value], case: Mapping[str, floa
     return {"*": multiply, "/": divide, "+": add, "-": lambda a, b: add(a, b.scaled(-1.0))}[tree.sign](*parts)
 
 
-def _arguments(tree: object) -> tuple:
-    return tree.arguments if isinstance(tree, Function) else (tree.left, tree.right) if isinstance(tree, Binary) else (tree.of,)
-
-
-def as_logic(of: object) -> object:
+def as_logic(of: Value | Comparison | Logic) -> Comparison | Logic:
     """A number counts as true if it is not 0."""
     if not isinstance(of, Value):
         return of

@@ -15,6 +15,7 @@ from report.claims.judgement import Judged, named
 from report.claims.model import what_counts
 from report.claims.reasons import others
 from report.claims.values import MANY, Comparison, Logic, Value, comparisons
+from report.missing import complete
 from report.text import numbers, words
 
 HOLDS, OF_ITS_OWN, FAILS, ERRATUM = "holds", "holds for what it was said of", *OTHERWISE
@@ -123,7 +124,7 @@ def faulty(entry: Entry, what: str) -> Finding:
 # One case
 
 
-def _of_case(checked: Checked, case: Case, judged: Mapping) -> tuple[str, tuple[str, ...]]:
+def _of_case(checked: Checked, case: Case, judged: Mapping[Comparison, float]) -> tuple[str, tuple[str, ...]]:
     """The verdict of a case, with reasons if it is undecided or not tested. If the claim is about another machine, only
     the model can confirm it for that machine, and no measurement here can refute it."""
     entry, deciding = checked.entry, {kind: case.results[kind] for kind in checked.deciding}
@@ -145,7 +146,7 @@ def _without(checked: Checked) -> tuple[str, ...]:
     return tuple(dict.fromkeys(m for case in checked.cases for kind in checked.deciding if kind in case.results for m in case.results[kind].missing))
 
 
-def _elsewhere(checked: Checked, judged: Mapping) -> str:
+def _elsewhere(checked: Checked, judged: Mapping[Comparison, float]) -> str:
     """The claim is about another machine than the one that was measured here."""
     told = [f"{kind} {text}" for kind in KINDS[1:] if (
         text := _text(checked.entry, [case.results.get(kind, Result()) for case in checked.cases], judged))]
@@ -153,7 +154,7 @@ def _elsewhere(checked: Checked, judged: Mapping) -> str:
     return f"{SAID_OF}{checked.entry.said_of}{f'; here{where}: ' + ', '.join(told) if told else ''}"
 
 
-def _doubt(result: Result, judged: Mapping) -> str:
+def _doubt(result: Result, judged: Mapping[Comparison, float]) -> str:
     """How many more samples would decide."""
     open_ = [c for c in comparisons(result.test) if c.outcome(judged) is None]
     clearest = max(open_, key=lambda c: c.more(judged) or MANY)
@@ -234,7 +235,7 @@ def _telling(mine: Sequence[dict], every: Sequence[dict]) -> str | None:
     return None
 
 
-def _plain(value: object) -> str:
+def _plain(value: float | str) -> str:
     return value.replace("_", " ") if isinstance(value, str) else f"{value:g}" if abs(value) < 1e4 else numbers.grouped(value)
 
 
@@ -288,7 +289,7 @@ def bare(entry: Entry, text: str) -> str:
     return text if entry.limit is None or entry.unit in ("", SHARE, "times") else text.replace(unit, "")
 
 
-def _text(entry: Entry, results: Sequence[Result], judged: Mapping) -> str:
+def _text(entry: Entry, results: Sequence[Result], judged: Mapping[Comparison, float]) -> str:
     """The value, the range over all cases, or the number of cases in which it is true."""
     values = [r.value for r in results if r.value is not None]
     plain = [v for v in values if isinstance(v, Value)]
@@ -296,8 +297,9 @@ def _text(entry: Entry, results: Sequence[Result], judged: Mapping) -> str:
         digits = 3 if any(v.is_measured for v in plain) else EXACT
         ends = list(dict.fromkeys(figure(v, entry.unit, digits) for v in (min(p.number for p in plain), max(p.number for p in plain))))
         return " to ".join(ends)
-    if len(values) == 1:
-        return _sides(values[0], judged)
+    tests = [v for v in values if not isinstance(v, Value)]
+    if len(tests) == 1:
+        return _sides(tests[0], judged)
     return _of_cases([r.test.outcome(judged) for r in results if r.test])
 
 
@@ -309,12 +311,12 @@ def _of_cases(outcomes: Sequence[bool | None]) -> str:
     return {len(outcomes): "yes"}.get(true) or ("no" if set(outcomes) == {False} else f"yes in {true} of {len(outcomes)} cases")
 
 
-def _sides(value: object, judged: Mapping) -> str:
+def _sides(value: Comparison | Logic, judged: Mapping[Comparison, float]) -> str:
     """'31.2 > 4.1' of one comparison as it came out, else 'yes' or 'no'."""
     found = comparisons(value)
     if isinstance(value, Logic) or found[0].is_truth:
-        return {True: "yes", False: "no"}.get(value.outcome(judged), "")
-    sign = {True: SIGNS[found[0].sign], False: FALSE_SIGNS[found[0].sign]}.get(value.outcome(judged), "against")
+        return {True: "yes", False: "no", None: ""}[value.outcome(judged)]
+    sign = {True: SIGNS[found[0].sign], False: FALSE_SIGNS[found[0].sign], None: "against"}[value.outcome(judged)]
     return f"{_side(found[0].left)} {sign} {_side(found[0].right)}"
 
 
@@ -352,8 +354,8 @@ def _judge(entry: Entry, kind: str) -> str:
     return "the emulator reports it" if finds_faults else ""
 
 
-def _as_data(case: Case, verdict: str, judged: Mapping) -> dict:
-    made = {**case.of, "verdict": verdict}
+def _as_data(case: Case, verdict: str, judged: Mapping[Comparison, float]) -> dict:
+    made: dict[str, object] = {**case.of, "verdict": verdict}
     for kind, result in case.results.items():
         if isinstance(result.value, Value):
             made[kind.replace(" ", "_")] = result.value.number
@@ -364,8 +366,9 @@ def _as_data(case: Case, verdict: str, judged: Mapping) -> dict:
     if points := dict.fromkeys(point.name for result in case.results.values() for _, point in result.used):
         made["points"] = list(points)
     tests = [c for r in case.results.values() for c in comparisons(r.test) if verdict == UNDECIDED and c.outcome(judged) is None]
-    if more := [c.more(judged) for c in tests]:
-        made["more_samples"] = None if None in more else max(more)
+    if tests:
+        more = complete(c.more(judged) for c in tests)
+        made["more_samples"] = max(more) if more else None
     return made
 
 
