@@ -81,7 +81,8 @@ def make(study: Study) -> Document:
     found = contributions(study)
     first = first_page.figures(found)
     ladders = [ladder for c in found for ladder in c.section.ladders]
-    joined = [told(comparison.TITLE, partial(comparison.section, x)) for x in comparison.comparisons(study, ladders)]
+    joined = [section for x in comparison.comparisons(study, ladders)
+              if (section := told(comparison.TITLE, partial(comparison.section, x)))]
     return Document(study, [replace(c, section=_without(c.section, first)) for c in found], joined, _paired(first), judged)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from report.claims.verdict import Finding
 from report.data.ladder import Ladder, Rung, build
@@ -46,7 +47,7 @@ class Column:
 
     key: str
     title: str
-    text: Callable[[object], str] = str
+    text: Callable[[Any], str] = str  # of the type that its values have, which differs from column to column
     right: bool = True
     wide: float = 0
     """Takes so large a part of the room that is left (True is 1)."""

@@ -1,8 +1,9 @@
 """The best code of each side at each size, on one host: the basis of every comparison of a GPU with a CPU.
 
 A kind of host is a model of CPU with its number of cores and the model of GPU in it. If several hosts of that kind were
-measured, both codes of a comparison are from one of them, identified by the board of its GPU: at each size, the host whose
-two codes are nearest to the best ones of all hosts. Kernels whose record allows a larger error than the usual algorithm's
+measured, both codes of a comparison are from one of them, identified by the board of its GPU: at each size a host on which
+the ladders of both sides were measured, so that all sections agree; among several, or where there is none, the host whose two
+codes are nearest to the best ones of all hosts. Kernels whose record allows a larger error than the usual algorithm's
 do not count. The best is taken over all experiments on that host. If several experiments measured a kernel, the one whose
 ladder it is on counts, so that its value is the same in every section; the fastest of the runs would favour the side that
 was measured more often.
@@ -48,6 +49,8 @@ class Measured:
 
     part: Part
     point: Point
+    on_ladder: bool = False
+    """Whether its experiment's ladder has its kernel's family and type."""
 
     @property
     def seconds(self) -> float:
@@ -97,6 +100,8 @@ class Pair:
     cpu: Measured
     gpu: Measured
     moving: Time | None
+    faster_host: Measured | None
+    """The CPU's best code on another host of this kind, if it was faster there by more than runs differ."""
     times: tuple[Time, Time]
     """Times of the CPU's and of the GPU's best code, including kernels left out at this size."""
 
@@ -187,16 +192,18 @@ def of_views(views: Iterable[View]) -> dict[tuple[str, str, Rest], Sides]:
 
 def _pairs(cpu: BySize, gpu: BySize, copied: Copies) -> tuple[Pair, ...]:
     """At each size that some host measured on both sides."""
-    made: dict[float, list[tuple[float, str, Pair]]] = defaultdict(list)
+    made: dict[float, list[tuple[bool, float, str, Pair]]] = defaultdict(list)
     for host in sorted({m.board for some in gpu.values() for m in some}):
         own = [{n: mine for n, some in side.items() if (mine := [m for m in some if m.board == host])} for side in (cpu, gpu)]
         common = sorted(own[0].keys() & own[1].keys())
         times = [_best_times(side, common) for side in own]
         for n in common:
-            pair = Pair(n, fastest(own[0][n]), fastest(own[1][n]), _moving(copied, own[1][n]), (times[0][n], times[1][n]))
-            behind = pair.cpu.seconds / fastest(cpu[n]).seconds * (pair.gpu.seconds / fastest(gpu[n]).seconds)
-            made[n].append((behind, host, pair))
-    return tuple(min(made[n], key=lambda one: one[:2])[2] for n in sorted(made))
+            best, of_host = fastest(cpu[n]), fastest(own[0][n])
+            faster = best if of_host.seconds > (1 + BETWEEN_RUNS) * best.seconds else None
+            pair = Pair(n, of_host, fastest(own[1][n]), _moving(copied, own[1][n]), faster, (times[0][n], times[1][n]))
+            behind = pair.cpu.seconds / best.seconds * (pair.gpu.seconds / fastest(gpu[n]).seconds)
+            made[n].append((not (pair.cpu.on_ladder and pair.gpu.on_ladder), behind, host, pair))
+    return tuple(min(made[n], key=lambda one: one[:3])[3] for n in sorted(made))
 
 
 def board(part: Part) -> str:
@@ -233,7 +240,7 @@ def _points(views: Sequence[View], side: str) -> dict[tuple, dict[float, list[Me
         for p in timed_points(view.host[side]):
             is_elsewhere = (p.identity, p.threads, p.data, board(view.host[side])) in owned and not _is_of(view, p.kernel)
             if (n := swept(p)) and not p.counters.get("error_factor") and not is_elsewhere:
-                found[p.kernel.family, p.kernel.type, question(p)][n].append(Measured(view.host[side], p))
+                found[p.kernel.family, p.kernel.type, question(p)][n].append(Measured(view.host[side], p, _is_of(view, p.kernel)))
     return found
 
 

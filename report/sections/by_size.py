@@ -4,6 +4,7 @@ with the bound by the requested bytes."""
 from __future__ import annotations
 
 from report.experiment import Column, Figure, Ladder, Part, Point, Table, View, build, numbers, times_as_fast, words
+from report.missing import needed
 from report.sections import ladders
 
 POWERS = {2**k: "2" + str(k).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")) for k in range(10, 34, 3)}
@@ -26,6 +27,10 @@ def requested(p: Point) -> float | None:
     return (c["bytes_declared_loaded"] + c.get("bytes_declared_stored", 0)) / p.n if "bytes_declared_loaded" in c and p.n else None
 
 
+def _elements(p: Point) -> float:
+    return needed(p.n, f"the number of elements of {p.name}")
+
+
 # Words
 
 
@@ -33,7 +38,7 @@ def finding(made: Ladder) -> str:
     """The fastest kernel, compared with the roof of the memory that holds the array and with the library."""
     best, part = made.fastest, made.part
     share = part.roofs.share(best.point, part.memory(best.point))
-    text = (f"With {numbers.grouped(best.point.n)} elements the fastest kernel on the {part.side.upper()} is {ladders.named(made)} "
+    text = (f"With {numbers.grouped(_elements(best.point))} elements the fastest kernel on the {part.side.upper()} is {ladders.named(made)} "
             f"with {numbers.rate(best.point)}")
     text += f", {words.of_memory(share)}" if share else ""
     text += "".join(f"; it is {words.speed(r, name)}" for name, r in best.peers.items())
@@ -49,7 +54,7 @@ def finding(made: Ladder) -> str:
 def row(part: Part, p: Point) -> dict:
     low, high = p.interval or (None, None)
     return {"kernel": p.kernel.name, "title": p.title, "n": p.n, "gbytes_per_s": p.value, "low": low, "high": high,
-            "seconds": p.summary.median, "threads": p.threads, **p.sampled, **ladders.state(p), "requested_bytes_per_element": requested(p)}
+            "seconds": p.timing.median, "threads": p.threads, **p.sampled, **ladders.state(p), "requested_bytes_per_element": requested(p)}
 
 
 def figure(view: View, made: Ladder, what: str) -> Figure:
@@ -64,8 +69,8 @@ def figure(view: View, made: Ladder, what: str) -> Figure:
 
     def draw(fig) -> None:
         ax = style.axes(fig, 16, 9, 23, 2)
-        values = [p.value for line in shown.values() for p in line] + ([top.value] if top else [])
-        lines.draw(ax, [lines.Series(title, [lines.dot(p, p.n) for p in line]) for title, line in shown.items()],
+        values = [p.known_value for line in shown.values() for p in line] + ([top.value] if top else [])
+        lines.draw(ax, [lines.Series(title, [lines.dot(p, _elements(p)) for p in line]) for title, line in shown.items()],
                    "Elements", "Bandwidth", log_y=True, limit=15, unit=points[0].metric.unit, ylim=(min(values) / 1.5, 2.5 * max(values)))
         style.rate_ticks(ax.yaxis, *ax.get_ylim())
         low, high = ax.get_xlim()
@@ -85,7 +90,7 @@ def table(view: View, made: Ladder) -> Table:
     part, rows = made.part, []
     for r in made.rungs:
         top, asked = part.memory(r.point), requested(r.point)
-        share, least = part.roofs.share(r.point, top), (r.point.counters.get("bytes_min") or 0) / r.point.n
+        share, least = part.roofs.share(r.point, top), (r.point.counters.get("bytes_min") or 0) / _elements(r.point)
         rows.append(row(part, r.point) | ladders.ratio_row("gain", r.below) | {
             "bound": top.value * least / asked if top and asked else None, "share": share and share.told,
             **{k: v for name, x in r.peers.items() for k, v in ladders.ratio_row(f"over {name}", x).items()}})

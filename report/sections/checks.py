@@ -58,7 +58,7 @@ def _of_roof(part: Part, p: Point) -> Iterable[tuple[str, float, float]]:
         sectors = ((f"bytes {verb}", k.get(f"bytes_declared_{verb}"), SECTOR * c.get(key, 0))
                    for verb, key in (("loaded", "l1_load_sectors"), ("stored", "l1_store_sectors")))
         made = [*sectors, ("bytes of memory", _memory_bytes(part, p), c.get("dram_bytes"))]
-        if "shared" in p.kernel.ceiling_label.lower():
+        if "shared" in (p.kernel.ceiling_label or "").lower():
             made = [("bytes from shared memory", k.get("bytes_min"), WAVEFRONT * c.get("shared_load_wavefronts_exact", 0))]
     return [(quantity, known, found) for quantity, known, found in made if known and found]
 
@@ -79,8 +79,8 @@ def _others(study: Study) -> list[dict]:
         asked = k.get("bytes_declared_loaded", 0) + k.get("bytes_declared_stored", 0)
         if (least := _memory_bytes(part, p)) and asked == least and c.get("dram_bytes") and not k.get("local_bytes_per_thread"):
             ratios.setdefault((title, "bytes of memory"), {})[part.counters_name(p)] = c["dram_bytes"] / least
-        if p.is_product and p.kernel.type == "fp32" and not p.kernel.is_library and p.flops and counted.operations(c):
-            ratios.setdefault((title, "operations"), {})[part.counters_name(p)] = counted.operations(c) / p.flops
+        if p.is_product and p.kernel.type == "fp32" and not p.kernel.is_library and p.flops and (done := counted.operations(c)):
+            ratios.setdefault((title, "operations"), {})[part.counters_name(p)] = done / p.flops
     return [{"what": title, "quantity": quantity, "points": len(found), "ratio": median(found.values()),
              "range": f"{min(found.values()):.3f} to {max(found.values()):.3f}", "lowest": min(found.values()), "highest": max(found.values())}
             for (title, quantity), found in sorted(ratios.items())]

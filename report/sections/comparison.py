@@ -45,7 +45,7 @@ class Comparison:
 
     def starts(self) -> tuple[Pair | None, Pair | None]:
         """The smallest size from which on the GPU is faster, without the copies and with them."""
-        return tuple(_pair(self, self.sides.start(copies)) for copies in (False, True))
+        return _pair(self, self.sides.start(False)), _pair(self, self.sides.start(True))
 
 
 def comparisons(study: Study, ladders: Sequence[Ladder]) -> list[Comparison]:
@@ -67,7 +67,15 @@ def section(found: Comparison) -> Section:
     text += f"; with the copies to and from the GPU it is {numbers.times(last.moved.value)} ({_ends(last.moved)})." if last.moved else "."
     text += f" The GPU is faster {_begin(found, start, moved)}." if start else (
         " Even without the copies the GPU is not clearly faster at the largest size.")
+    text += _elsewhere(last)
     return Section(f"{text[:1].upper()}{text[1:]}", figures=_figures(found), appendix=[_table(found)], answer=[_answer(found)])
+
+
+def _elsewhere(pair: Pair) -> str:
+    """Whether the CPU was faster on another host of the kind, which is not compared."""
+    if not (other := pair.faster_host):
+        return ""
+    return f" On another host of this kind a CPU code was {numbers.times(pair.cpu.seconds / other.seconds)} as fast ({other.point.kernel.title})."
 
 
 def _ends(gain: Gain) -> str:
@@ -92,7 +100,7 @@ def _answer(found: Comparison) -> str:
     text = (f"{where(found.sides.parts)}{_size(last)} the best GPU code ({last.gpu.point.kernel.title}) is {numbers.times(last.gain().value)} as fast as the best CPU code on "
             f"{words.counted(last.cpu.point.threads, 'thread')} of the same host{copies}")
     text += f"; it is faster {_begin(found, start, moved)}" if start else ""
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{text[:1].upper()}{text[1:]}.{_elsewhere(last)}"
 
 
 def _begin(found: Comparison, start: Pair, moved: Pair | None) -> str:
@@ -156,7 +164,7 @@ def _rates(fig, found: Comparison) -> None:
     from report.draw import lines, style
     metric = found.last.gpu.point.metric
     gpu = [lines.dot(s.gpu.point, s.n) for s in found.sizes]
-    moved = [lines.Dot(s.n, s.gpu.point.value_at(s.gpu.seconds + s.copies)) for s in found.sizes if s.copies]
+    moved = [lines.Dot(s.n, rate) for s in found.sizes if s.copies and (rate := s.gpu.point.value_at(s.gpu.seconds + s.copies))]
     cpu = [lines.dot(s.cpu.point, s.n) for s in found.sizes]
     series = [lines.Series("GPU", gpu), *([lines.Series("GPU with copies", moved)] if moved else []), lines.Series("CPU", cpu)]
     lines.draw(style.axes(fig, 16, 9, 21, 2), series, "N", "Performance", log_y=True, limit=10, unit=metric.unit)

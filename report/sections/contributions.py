@@ -26,10 +26,11 @@ class Contribution:
 
 def contributions(study: Study) -> list[Contribution]:
     """All sections with contents, by chapter. Sections that an experiment joins are composed before it."""
-    views, made = {view.name: view for view in study.views}, {}
+    views = {view.name: view for view in study.views}
+    made: dict[str, Section | None] = {}
     for view in study.views:
         _compose(view, views, made, ())
-    return [Contribution(view, made[view.name]) for view in study.views if made[view.name]]
+    return [Contribution(view, section) for view in study.views if (section := made[view.name])]
 
 
 def _compose(view: View, views: Mapping[str, View], made: dict[str, Section | None], above: tuple[str, ...]) -> None:

@@ -73,7 +73,7 @@ def failed(study: Study) -> list[str]:
     if not points:
         return []
     titles = list(dict.fromkeys(f"{p.kernel.title} ({SIDE_NAME[p.kernel.side]})" for p in points))
-    reasons = list(dict.fromkeys(p.failed for p in points))
+    reasons = list(dict.fromkeys(p.failed for p in points if p.failed))
     return [f"{words.counted(len(points), 'point')} of {words.counted(len({p.kernel.name for p in points}), 'kernel')} failed and "
             f"{'has' if len(points) == 1 else 'have'} no rate: {words.listed(titles, NAMED)} ({words.listed(reasons, 2)}); all are in the provenance."]
 

@@ -140,15 +140,17 @@ def _axis(points: list[Point]) -> str:
 
 def _figure(view: View, part: Part) -> Figure | None:
     points = [p for p in _points(part) if p.value is not None]
-    metric = Counter(p.metric for p in points).most_common(1)[0][0] if points else None
+    if not points:
+        return None
+    metric = Counter(p.metric for p in points).most_common(1)[0][0]
     points = [p for p in points if p.metric == metric]
     axis = _axis(points)
     lines, varied = defaultdict(list), _varied(points)
     for p in points:
-        if axis in p.sizes or axis in p.tunables:
+        if _at(p, axis) is not None:
             lines[", ".join([_line(p, axis, points), *(_of_axis(p, x) for x in varied)])].append(p)
     shown = dict(sorted(lines.items(), key=lambda item: (-len({_at(p, axis) for p in item[1]}), -max(
-        p.value for p in item[1])))[:MOST])
+        p.known_value for p in item[1])))[:MOST])
     if not shown or max(len({_at(p, axis) for p in line}) for line in shown.values()) < 2:
         return None
     rows = [_row(part, p) | {"line": name, axis: _at(p, axis)} for name, line in lines.items() for p in line]
@@ -165,7 +167,7 @@ def _figure(view: View, part: Part) -> Figure | None:
 def _ends(points: list[Point], roofs: list[Roof]) -> tuple[float, float]:
     """The ends of the axis: by the values and the roofs, and by intervals that are not much longer. From 0 unless it is
     logarithmic."""
-    values = [p.value for p in points] + [r.value for r in roofs]
+    values = [p.known_value for p in points] + [r.value for r in roofs]
     high = max([y for p in points for y in p.interval or () if y <= ABOVE * max(values)] + values)
     is_log = min(values) > 0 and max(values) > FAR * min(values)
     return min(values) / 1.5 if is_log else 0.0, 1.2 * high if roofs or is_log else 1.08 * high
@@ -175,8 +177,10 @@ def _is_cut(points: list[Point], ends: tuple[float, float]) -> bool:
     return any(p.interval and (p.interval[0] < ends[0] or p.interval[1] > ends[1]) for p in points)
 
 
-def _at(point: Point, axis: str) -> float:
-    return (point.sizes | point.tunables)[axis]
+def _at(point: Point, axis: str) -> float | None:
+    """Its place on the axis; None without a number there."""
+    value = (point.sizes | point.tunables).get(axis)
+    return None if isinstance(value, str) else value
 
 
 def _line(point: Point, axis: str, points: list[Point]) -> str:
@@ -194,8 +198,8 @@ def _draw(fig, shown: dict[str, list[Point]], axis: str, metric: Metric, roofs: 
     for name, points in shown.items():
         best: dict[float, Point] = {}
         for p in points:
-            x = _at(p, axis)
-            best[x] = min(p, best.get(x, p), key=lambda q: q.summary.median)
+            if (x := _at(p, axis)) is not None:
+                best[x] = min(p, best.get(x, p), key=lambda q: q.timing.median)
         series.append(lines.Series(name, [lines.dot(p, x) for x, p in sorted(best.items())]))
     factor, values = numbers.scale(max(d.y for s in series for d in s.dots), metric.unit)[0], [d.y for s in series for d in s.dots]
     low, high = (end / factor for end in _ends([p for line in shown.values() for p in line], roofs))
@@ -212,7 +216,7 @@ def _row(part: Part, p: Point) -> dict:
               for r in _judging(part, p) if (share := part.roofs.share(p, r))}
     return {"kernel": p.kernel.name, "title": p.title, "type": p.kernel.type, "size": p.size_text, "mode": p.mode,
             "threads": p.threads if part.side == "cpu" else None, **shares, "metric": p.metric.key, "unit": p.metric.unit, "value": p.value, "low": low, "high": high,
-            "n": p.summary.n, "seconds": p.summary.median, **p.sampled, **ladders.state(p), **{f"judged_{k}": v for k, v in p.judged.items()}}
+            "n": p.timing.n, "seconds": p.timing.median, **p.sampled, **ladders.state(p), **{f"judged_{k}": v for k, v in p.judged.items()}}
 
 
 def _table(view: View, part: Part) -> Table:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from report.data.limits import LIMITS, POWER_LIMITS, mean_power, moved, of_power_limit
 from report.data.roofs import BEYOND, clock_of, told
 from report.data.statistics import SAME
+from report.data.view import by_time
 from report.experiment import (
     COLD,
     Column,
@@ -21,7 +22,6 @@ from report.experiment import (
     View,
     best_variants,
     build,
-    fastest,
     judge,
     numbers,
     ratio,
@@ -41,21 +41,27 @@ WAVEFRONT = 128
 
 def is_timed(view: View) -> bool:
     """Whether there is a point of the ladder that [report] declares."""
-    family, type_ = view.settings.get("family", ""), view.settings.get("type", "fp32")
-    return any(p.value for part in view.timed_parts for p in part.timed(family, type_))
+    return any(p.value for part in view.timed_parts for p in part.timed(*_declared(view)))
+
+
+def _declared(view: View) -> tuple[str, str]:
+    """The family and the data type of the ladder that [report] declares."""
+    return str(view.settings.get("family", "")), str(view.settings.get("type", "fp32"))
 
 
 def section(view: View) -> Section | None:
     """The ladders of both sides with nothing of the experiment's own."""
-    made = [ladder for part in view.timed_parts if (ladder := build(
-        part, view.settings.get("family", ""), view.settings.get("type", "fp32"), view.settings.get("size")))]
+    made = [ladder for part in view.timed_parts if (ladder := build(part, *_declared(view), view.settings.get("size")))]
     if not made:
         return None
     stems = [f"{view.name}_{ladder.part.side}" for ladder in made]
     return Section(" ".join(map(finding, made)), ladders=made,
                    figures=[f for stem, ladder in zip(stems, made) for f in (rungs_figure(stem, ladder), *over_peers(stem, ladder))],
-                   appendix=[x for stem, ladder in zip(stems, made) for x in (
-                       table(stem, ladder), *speed_of_light(stem, ladder), *missing(ladder))])
+                   appendix=[x for stem, ladder in zip(stems, made) for x in _appendix(stem, ladder)])
+
+
+def _appendix(stem: str, ladder: Ladder) -> list[Table | str]:
+    return [table(stem, ladder), *speed_of_light(stem, ladder), *missing(ladder)]
 
 
 # Words
@@ -104,7 +110,7 @@ def climb(ladder: Ladder, who: str) -> str:
             f"({named(ladder, is_inside=True)})")
     text += f", {words.of_peak(best.share)}" if best.share else ""
     over = best.peers.get(peer.point.kernel.title) if peer else None
-    if not over:
+    if not over or not peer:
         return text
     library = f"the fastest library, {peer.point.kernel.title},"
     if over.verdict == SAME:
@@ -158,7 +164,7 @@ def ratio_row(name: str, r: Ratio | None) -> dict:
 
 
 def _wait(waits: dict[str, float]) -> str | None:
-    state = max(waits, key=waits.get, default=None)
+    state = max(waits, key=lambda state: waits[state], default=None)
     return f"{state.replace('_', ' ')} {waits[state]:.2f}" if state else None
 
 
@@ -178,10 +184,10 @@ def levels(ladder: Ladder, point: Point) -> dict[str, float]:
 
 def chosen(ladder: Ladder, first: Sequence[Point] = ()) -> list[Point]:
     """A few kernels to look at closely: those given, the top, the best peer, the rungs with the largest gains."""
-    gains = sorted((r for r in ladder.own if r.below), key=lambda r: -r.below.value)
-    wanted = [*first, ladder.top.point, *([ladder.best_peer.point] if ladder.best_peer else []), *(r.point for r in gains)]
+    gains = sorted(((r.below.value, r.point) for r in ladder.own if r.below), key=lambda gain: -gain[0])
+    wanted = [*first, ladder.top.point, *([ladder.best_peer.point] if ladder.best_peer else []), *(p for _, p in gains)]
     unique = list({p.kernel.name: p for p in reversed(wanted)}.values())[::-1]
-    return sorted([p for p in unique if len(levels(ladder, p)) > 1][:FEW], key=lambda p: p.value)
+    return sorted([p for p in unique if len(levels(ladder, p)) > 1][:FEW], key=lambda p: p.value or 0.0)
 
 
 # Figures
@@ -222,7 +228,7 @@ def hierarchy(stem: str, ladder: Ladder, few: Sequence[Point], how: str, height:
         return None
     names = [n for n in ("L1", "L2", "L3", "DRAM") if any(n in levels(ladder, p) for p in shown)]
     slopes = ["SHARED" if n == "L1" and ladder.part.side == "gpu" else n for n in names]
-    made = [marks.Mark("", p.kernel.title, p.gflops, levels(ladder, p), p.kernel.is_library, True) for p in shown]
+    made = [marks.Mark("", p.kernel.title, rate, levels(ladder, p), p.kernel.is_library, True) for p in shown if (rate := p.gflops)]
     table_ = [{"kernel": p.kernel.name, "title": p.title, "size": p.size_text, "type": p.kernel.type, "gflops": p.gflops,
                **{f"op_per_byte_{k}": v for k, v in levels(ladder, p).items()}} for p in shown]
     signs = {"L1": "triangle", "L2": "square", "L3": "inverted triangle", "DRAM": "open diamond"}
@@ -240,13 +246,13 @@ def hierarchy(stem: str, ladder: Ladder, few: Sequence[Point], how: str, height:
 def over_peers(stem: str, ladder: Ladder) -> list[Figure]:
     """The fastest own kernel over each peer, by size of the square."""
     from report.draw import lines, style
-    square = [(p, peers) for p, peers in ladder.over if ladder.is_along(p) and peers]
+    square = [(p, n, peers) for p, peers in ladder.over if (n := p.n) is not None and ladder.is_along(p) and peers]
     if len(square) < 2:
         return []
-    names = list(dict.fromkeys(name for _, peers in square for name in peers))[:FEW]
-    series = [lines.Series(f"over {name}", [lines.Dot(p.n, peers[name].value, peers[name].low, peers[name].high,
+    names = list(dict.fromkeys(name for *_, peers in square for name in peers))[:FEW]
+    series = [lines.Series(f"over {name}", [lines.Dot(n, peers[name].value, peers[name].low, peers[name].high,
                                                       marker=None if peers[name].is_significant else "x")
-                                            for p, peers in square if name in peers]) for name in names]
+                                            for _, n, peers in square if name in peers]) for name in names]
     table_ = [{"size": p.size_text, "kernel": p.kernel.name, "type": p.kernel.type, "value": p.value, "unit": numbers.unit(p),
                **{k: v for name, x in peers.items() for k, v in ratio_row(f"over {name}", x).items()}}
               for p, peers in ladder.over]
@@ -322,12 +328,12 @@ def cold(stem: str, ladder: Ladder) -> list[Table | str]:
     if not pairs:
         return ["The cold mode (last-level cache flushed before each call) was not measured."]
     sizes = sorted({p.n for p, _ in pairs if p.n})
-    made = []
+    made: list[dict] = []
     for name in dict.fromkeys(p.kernel.name for p, _ in pairs):
         mine = {p.n: (p, c) for p, c in pairs if p.kernel.name == name and p.n}
         first = next(iter(mine.values()))[0]
         made.append({"title": first.kernel.title, "kernel": name, "type": ladder.type} | {
-            f"{n:g}": p.summary.median / c.summary.median for n, (p, c) in mine.items()} | {
+            f"{n:g}": p.timing.median / c.timing.median for n, (p, c) in mine.items()} | {
             f"{n:g} cold {c.metric.unit}": c.value for n, (_, c) in mine.items()})
     return [Table(f"{stem}_cold", "Cold over hot, by N: the rate with the last-level cache flushed before each call, as a "
                   f"fraction of the rate of successive calls. {words.provenance(ladder.part, [c for _, c in pairs], hollow=False)}",
@@ -369,7 +375,7 @@ def variants(stem: str, ladder: Ladder) -> list[Table]:
 def fastest_by_turns(points: Sequence[Point]) -> Point:
     """The point that no other point is faster than, by the quotients that tables give; the medians may be in another order.
     In a cycle of such comparisons, the point at which the search from the least median arrives a second time."""
-    best, seen = fastest(points), set()
+    best, seen = min(points, key=by_time), set()
     while best.name not in seen:
         seen.add(best.name)
         next_ = max(points, key=lambda p: 1.0 if p is best else times_as_fast(p, best))

@@ -54,7 +54,7 @@ def _row(roof: Roof, names: set[str]) -> dict:
     text = numbers.bandwidth if roof.is_bandwidth else numbers.flops
     return {"label": roof.label if roof.measured else f"{roof.label}, data sheet", "type": roof.type,
             "threads": roof.threads, "value": roof.value, "median": text(roof.value),
-            "interval": numbers.interval((roof.low, roof.high)) if roof.low else None,
+            "interval": numbers.interval((roof.low, roof.high)) if roof.low and roof.high else None,
             "machine": roof.machine, "kernel": roof.kernel, "least": text(roof.lowest) if len(roof.readings) > 1 else None,
             "lowest": roof.lowest if roof.measured else None, "runs_differ": roof.is_apart, "runs": len(roof.readings) or None, "clock_mhz": roof.clock_mhz,
             "power_w": roof.power_w,
@@ -79,7 +79,11 @@ def _cpu_rows(c: dict) -> list[tuple[str, object]]:
             ("BLAS", f"{c.get('blas_name', '')} {c.get('blas_version', '')}".strip()
              + (f", code for {c['blas_core']}" if c.get("blas_core") else "")),
             ("compiler", f"{c.get('cxx_compiler', '')} {c.get('cxx_flags', '')}".strip()),
-            ("virtual machine", {True: "yes", False: "no"}.get(c.get("virtualised")))]
+            ("virtual machine", _yes_or_no(c.get("virtualised")))]
+
+
+def _yes_or_no(value: object) -> str | None:
+    return ("yes" if value else "no") if value in (True, False) else None
 
 
 def _caches(caches: object) -> str | None:

@@ -18,6 +18,7 @@ def of(view: View) -> ModuleType:
     if not declaration.is_name(name) or not path.is_file():
         return ladders if view.settings.get("kind") == ladders.LADDER and view.settings.get("family") and ladders.is_timed(view) else generic
     spec = importlib.util.spec_from_file_location(f"experiments.{name}", path)
+    assert spec is not None and spec.loader is not None  # a file that ends in .py has them
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses look their annotations up
     spec.loader.exec_module(module)

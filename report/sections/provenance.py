@@ -66,8 +66,10 @@ def contexts(study: Study) -> list[dict]:
 
 def _plain(value: object) -> str | None:
     """'yes' for True; None for an unknown value."""
-    if value is None or isinstance(value, bool):
-        return {True: "yes", False: "no"}.get(value)
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… (in full in the file)"
 

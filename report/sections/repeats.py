@@ -24,11 +24,11 @@ def rows(study: Study) -> list[dict]:
 
 
 def _row(some: list[tuple[str, tuple[Part, Point]]]) -> dict:
-    some.sort(key=lambda item: (item[1][1].summary.median, item[0]))
+    some.sort(key=lambda item: (item[1][1].timing.median, item[0]))
     (first, (part, fast)), (last, (_, slow)) = some[0], some[-1]
     return {"machine": part.machine.label, "kernel": fast.kernel.name, "title": fast.title, "size": fast.size_text, "data": fast.data, "mode": fast.mode,
-            "threads": fast.threads if part.side == "cpu" else None, "experiments": len(some), "shortest_seconds": fast.summary.median,
-            "shortest_in": first, "longest_seconds": slow.summary.median, "longest_in": last, "ratio": slow.summary.median / fast.summary.median,
+            "threads": fast.threads if part.side == "cpu" else None, "experiments": len(some), "shortest_seconds": fast.timing.median,
+            "shortest_in": first, "longest_seconds": slow.timing.median, "longest_in": last, "ratio": slow.timing.median / fast.timing.median,
             "side": SIDE_NAME[part.side]}
 
 
