@@ -15,6 +15,7 @@ from report.claims.judgement import Judged, named
 from report.claims.model import what_counts
 from report.claims.reasons import others
 from report.claims.values import MANY, Comparison, Logic, Value, comparisons
+from report.data.statistics import MISS
 from report.missing import complete
 from report.text import numbers, words
 
@@ -164,7 +165,10 @@ def _doubt(result: Result, judged: Mapping[Comparison, float]) -> str:
     would = (f"about {more} more of each would decide" if more else
              f"runs of this machine differ by up to {numbers.percent(clearest.of.between)}, so both would have to be of one run"
              if clearest.of.between else f"not even {numbers.grouped(MANY)} would decide")
-    return f"the limit lies within the interval of {words.counted(n, 'sample')}: {would}"
+    miss = judged.get(clearest, MISS)
+    ends = numbers.interval(clearest.of.interval(miss))
+    return (f"the limit lies within the interval of {words.counted(n, 'sample')} ({ends} at {100 * (1 - 2 * miss):.4g}{numbers.NB}%, since all "
+            f"comparisons of an experiment are decided together): {would}")
 
 
 # All cases
@@ -365,6 +369,7 @@ def _as_data(case: Case, verdict: str, judged: Mapping[Comparison, float]) -> di
             made[kind.replace(" ", "_")] = _sides(result.value, judged)
     if points := dict.fromkeys(point.name for result in case.results.values() for _, point in result.used):
         made["points"] = list(points)
+    made["deciding_intervals"] = [c.of.interval(judged.get(c, MISS)) for r in case.results.values() for c in comparisons(r.test) if c.of.is_measured]
     tests = [c for r in case.results.values() for c in comparisons(r.test) if verdict == UNDECIDED and c.outcome(judged) is None]
     if tests:
         more = complete(c.more(judged) for c in tests)

@@ -253,13 +253,14 @@ def test_in_turns_half_a_percent_is_told(tmp_path):
 def test_what_is_undecided_is_told_with_the_samples_that_would_decide(tmp_path):
     keys = {"threshold": 1.2, "rule": "at_least", "measured": SPEEDUP}
     found, = claims(tmp_path, spread(122, 0.05), **keys)
-    told = re.fullmatch(r"The limit lies within the interval of 12 samples: about (\d+) more of each would decide.", found.why)
+    told = re.fullmatch(r"The limit lies within the interval of 12 samples \(.+ at 95.%, since all comparisons of an experiment are decided together\): "
+                        r"about (\d+) more of each would decide.", found.why)
     assert found.verdict == UNDECIDED and found.cases[0]["more_samples"] == int(told[1]) and 20 < int(told[1]) < 2000
     assert claims(tmp_path, spread(122, 0.05, 12 + 4 * int(told[1])), **keys)[0].verdict == HOLDS
     found, = claims(tmp_path, spread(122, 0.001, 3), **keys)
     assert found.verdict == UNDECIDED and found.why == "3 samples of each are too few: at least 3 more."
     found, = claims(tmp_path, spread(120.0001, 0.05), **keys)
-    assert found.why == "The limit lies within the interval of 12 samples: not even 10\u202f000 would decide." and found.cases[0]["more_samples"] is None
+    assert found.why.startswith("The limit lies within the interval of 12 samples (") and found.why.endswith(": not even 10\u202f000 would decide.") and found.cases[0]["more_samples"] is None
 
 
 def test_a_case_that_is_undecided_is_named(tmp_path):
