@@ -10,13 +10,16 @@
 #include <cstdlib>
 #include <string>
 
+#include "common/machine/cpu_info.hpp"
+
 namespace rung {
 namespace {
 
 constexpr double kShare = 0.01;
 /// A thread that is woken begins this much later though its processor is idle, in nanoseconds: no wait for another one.
 constexpr double kWakes = 20e3;
-constexpr double kRan = 0.1;  // of the busiest thread's time
+constexpr double kRan = 0.1;     // of the busiest thread's time
+constexpr double kOthers = 0.1;  // processors
 
 /// The beginning of a file; empty if it cannot be read. Streams would take several times as long.
 std::string text_of(const std::string& path) {
@@ -38,6 +41,8 @@ double tick() {
 }  // namespace
 
 bool Disturbance::is_one() const {
+  const bool is_crowded = processors > 0 && threads.value_or(0) > processors;
+  if (is_crowded && others && *others < kOthers) return false;
   if (waited ? *waited > kShare * seconds : switches.value_or(0) > 0) return true;
   return stolen.value_or(0) > kShare * seconds || device_others.value_or(0) > kShare;
 }
@@ -72,6 +77,7 @@ Disturbance Look::since(const Look& before) const {
   Disturbance found;
   found.seconds = std::chrono::duration<double>(at_ - before.at_).count();
   found.switches = switches_ - before.switches_;
+  found.processors = usable_processors();
   if (busy_ && before.busy_ && found.seconds > 0)
     found.others = std::max(0.0, (*busy_ - *before.busy_ - (own_ - before.own_)) / found.seconds);
   if (steal_ && before.steal_)  // counted in whole ticks: one of them may have been nearly full before

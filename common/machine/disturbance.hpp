@@ -17,9 +17,11 @@ struct Disturbance {
   std::optional<double> stolen;         ///< seconds of all processors together, at least, that a hypervisor took
   std::optional<double> others;         ///< processors that other processes used, on average
   std::optional<int> threads;           ///< of this process that ran: a tenth as long at least as the busiest
+  int processors = 0;                   ///< that this process may use; 0: unknown
   std::optional<double> device_others;  ///< share of a GPU's time that other processes used
 
-  /// Whether the interval took more than a per cent longer than it would have alone.
+  /// Whether the interval took more than a per cent longer than it would have alone. More threads than processors wait
+  /// for each other: there, other processes must have used a tenth of a processor.
   bool is_one() const;
 };
 

@@ -79,8 +79,9 @@ def failed(study: Study) -> list[str]:
 
 
 def disturbed(study: Study) -> list[str]:
-    """For the first page: points that could not be measured undisturbed."""
-    points = [p for p in provenance.of_runs(study) if p.is_timed]
+    """For the first page: points that could not be measured undisturbed. More threads than processors wait for each other,
+    whatever else runs."""
+    points = [p for p in provenance.of_runs(study) if p.is_timed and not p.oversubscribed]
     busy = sorted((p for p in points if p.is_disturbed), key=lambda p: (-p.waited, p.name))
     if not busy:
         return []

@@ -310,6 +310,11 @@ def test_a_point_that_was_disturbed_throughout_says_how_fast_it_may_be_alone(tmp
     [warning] = doubts.disturbed(study)
     assert "1 point of 1" in warning and "naive" in warning and "90" in warning
     assert doubts.disturbed(collect([ladder().save(tmp_path / "quiet")], [])) == []
+    crowded = json.loads((tmp_path / "ratio.json").read_text())
+    for entry in crowded["benchmarks"]:
+        entry["oversubscribed"] = True
+    (tmp_path / "ratio.json").write_text(json.dumps(crowded))
+    assert doubts.disturbed(collect([tmp_path / "ratio.json"], [])) == []
 
 
 def test_a_disturbed_point_is_not_significantly_slower(tmp_path):

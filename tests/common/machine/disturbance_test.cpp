@@ -74,6 +74,13 @@ TEST(Disturbance, IsMoreThanAPerCentOfTheInterval) {
   EXPECT_TRUE(with([](Disturbance& one) { one.device_others = 0.02; }));
   EXPECT_TRUE(with([](Disturbance& one) { one.waited.reset(); })) << "by the switches, where waits are not reported";
   EXPECT_FALSE(with([](Disturbance& one) { one.waited.reset(), one.switches = 0; }));
+  const auto crowded = [](double others, int processors) {
+    return
+        [=](Disturbance& one) { one.waited = 0.5, one.others = others, one.threads = 4, one.processors = processors; };
+  };
+  EXPECT_FALSE(with(crowded(0.05, 2))) << "its own threads wait for each other";
+  EXPECT_TRUE(with(crowded(0.5, 2)));
+  EXPECT_TRUE(with(crowded(0.05, 4)));
 }
 
 TEST(Disturbance, WhatTheSystemDoesNotTellIsAbsent) {
