@@ -1,6 +1,8 @@
 """The roofs: the rooflines of both sides without kernels, each roof with its spread, and one thread against all."""
 
-from report.data.roofs import Roof, Roofs
+from collections.abc import Sequence
+
+from report.data.roofs import Reading, Roof, Roofs
 from report.experiment import Column, Figure, Part, Section, Table, View, numbers, words
 
 FP32 = "fp32"
@@ -44,18 +46,24 @@ def _in_brackets(part: Part, roof: Roof) -> str:
     sheet = part.roofs.dram(measured=False) if roof.is_bandwidth else part.roofs.peak(FP32, measured=False)
     told = [f"{numbers.percent(roof.value / sheet.value)} of the data sheet’s"] if sheet else []
     if len(roof.readings) > 1:
-        boards = len({r.machine for r in roof.readings})
-        where = f" on {boards} boards" if boards > 1 else ""
+        where = f" on {several}" if (several := _several(roof.readings, part.side)) else ""
         text = numbers.bandwidth if roof.is_bandwidth else numbers.flops
         told.append(f"{text(roof.lowest)} in the lowest of {len(roof.readings)} runs{where}")
     return f" ({'; '.join(told)})" if told else ""
 
 
-def _provenance(roofs: Roofs) -> str:
+def _several(readings: Sequence[Reading], side: str) -> str:
+    """'2 boards', '3 hosts'; empty for one."""
+    number = len({r.host for r in readings})
+    return f"{number} {'boards' if side == 'gpu' else 'hosts'}" if number > 1 else ""
+
+
+def _provenance(roofs: Roofs, side: str) -> str:
     """'The best of 31 runs on 5 boards, 2026-11-24 to 2026-11-26.'"""
     every = [x for r in roofs.all for x in r.readings]
-    days, names = sorted({x.day for x in every}), list(dict.fromkeys(x.machine for x in every))
-    where = names[0] if len(names) == 1 else f"{len(names)} boards of {names[0].partition(' (')[0]}"
+    days, name = sorted({x.day for x in every}), every[0].machine
+    several = _several(every, side)
+    where = f"{several} of {name.partition(' (')[0]}" if several else name
     runs = len({x.run for x in every})
     return f"{f'The best of {runs} runs' if runs > 1 else 'From one run'} on {where}, {' to '.join(dict.fromkeys((days[0], days[-1])))}."
 
@@ -73,7 +81,7 @@ def _roofline(view: View, part: Part) -> Figure:
     threads = max((r.threads or 0 for r in roofs.all), default=0)
     dashed = "; dashed: data sheet" if part.roofs.compute(FP32, measured=False) else ""
     caption = (f"The measured roofs of the {part.side.upper()}{f' on {threads} threads' if threads else ''}, FP32; for each level of "
-               f"memory its fastest access pattern{dashed}. {_provenance(roofs)}")
+               f"memory its fastest access pattern{dashed}. {_provenance(roofs, part.side)}")
     return Figure(f"{view.name}_{part.side}", _rows(part), draw, caption,
                   "Roofline of the machine: slopes of the levels of memory, flat roofs of the arithmetic units.", height=60, half=True)
 
@@ -107,7 +115,7 @@ def _spread(view: View, part: Part, name: str) -> Figure:
             style.rate_ticks(ax.xaxis, *ax.get_xlim(), spread=25)
             ax.set_xlabel(f"{('Bandwidth', 'Arithmetic')[i]} [{unit}]")
     return Figure(name, _rows(part), draw, "Every roof: the median of the best run, its 95\u00a0% interval (dark) and the range of the "
-                  f"runs (pale). {_provenance(part.roofs.of_model())}",
+                  f"runs (pale). {_provenance(part.roofs.of_model(), part.side)}",
                   "Dot plot of every roof with the range of its runs.", height=12 + 3.8 * most)
 
 

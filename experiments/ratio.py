@@ -242,10 +242,10 @@ def _read_by(part: Part) -> str:
 
 
 def _table(view: View, points: list[Point]) -> Table:
-    return Table(f"{view.name}_points", "Operations per byte. Formula: useful operations per declared byte; counted: executed operations per "
-                 "byte loaded; with stores: per byte loaded or stored. As declared: the counted bytes "
-                 f"equal the bytes of the kernel’s record. {MEASURED} Padding: operations that no result needs. "
-                 f"Sectors: at least 4 for 4-byte loads by lanes that read different elements. {words.sentence(view.counts.label + _read_by(view.counts))}", (
+    return Table(f"{view.name}_points", "Operations per byte. Formula: useful operations per declared byte; counted: executed ones per byte "
+                 "loaded; with stores: per byte loaded or stored. As declared: the counted bytes "
+                 f"equal those of the record. {MEASURED} Padding: operations that no result needs. "
+                 f"Sectors: at least 4 for 4-byte loads of different elements. {words.sentence(view.counts.label + _read_by(view.counts))}", (
                      Column("title", "kernel", right=False, wide=True), Column("size", "size"),
                      Column("formula", "formula", numbers.significant), Column("counted", "counted", numbers.significant),
                      Column("measured", "GPU counters", numbers.significant),

@@ -50,6 +50,7 @@ class Reading:
     day: str
     run: str
     machine: str
+    host: str = ""  # or the board of a GPU
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ class Share:
 class Roofs:
     """All roofs of one machine, for every variant of each resource; `note` names roofs of another machine.
 
-    `own`: roofs that the judged run measured itself. `model`: the best roofs of all boards of a GPU's model.
+    `own`: roofs that the judged run measured itself. `model`: the best roofs of all boards, or hosts, of that name.
     """
 
     all: tuple[Roof, ...] = ()
@@ -181,7 +182,7 @@ class Roofs:
         return replace(self, all=tuple(r for r in self.all if not r.measured or r.threads in (threads, None)))
 
     def of_model(self) -> Roofs:
-        """The roofs of the GPU's model, with `readings` of several boards; no point is judged by them. A CPU's own."""
+        """The roofs of all machines of that name, with `readings` of several boards or hosts; no point is judged by them."""
         return replace(self, all=(*self.model, *(r for r in self.all if not r.measured)), note="") if self.model else self
 
     def compute(self, type_: str | None = None, measured: bool = True) -> list[Roof]:
@@ -319,7 +320,7 @@ def _roof(point: Point, run: Run) -> Roof:
                 point.threads if point.kernel.side == "cpu" else None, low, high,
                 point.value_at(max(point.times)), point.value_at(s.minimum), s.n, run.day, str(run.path), point.kernel.name,
                 machine.label, clock_of(point), point.counters.get("power_w"),
-                (Reading(value, run.experiment, run.day, str(run.path), machine.label),), tuple(filter(None, map(point.value_at, point.takes))),
+                (Reading(value, run.experiment, run.day, str(run.path), machine.label, machine.id if point.kernel.side == "gpu" else host(run)),), tuple(filter(None, map(point.value_at, point.takes))),
                 left_out=point.left_out, of_all=point.value_at(point.median_of_all or s.median), settled=point.settled)
 
 
@@ -352,7 +353,7 @@ class Book:
         for r in borrowed:
             labels.setdefault(r.machine, {})[r.label] = None
         note = "; ".join(f"{', '.join(mine)} of {name}" for name, mine in labels.items())
-        return Roofs((*own, *borrowed), note, tuple(of_run(run, side)), tuple(best([*own, *others])) if side == "gpu" else ())
+        return Roofs((*own, *borrowed), note, tuple(of_run(run, side)), tuple(best([*own, *others])))
 
 
 def _highest(found: Iterable[Roof]) -> list[Roof]:

@@ -202,8 +202,8 @@ def rungs_figure(stem: str, ladder: Ladder) -> Figure:
             if any(r.use.nearest for r in ladder.rungs) else "")
     near += "; –: no counters of it" if near and ladder.part.side == "gpu" and not all(r.use.nearest for r in ladder.rungs) else ""
     caption = (f"The ladder at {ladder.size_text}, {words.type_name(ladder.type)}; each kernel in its fastest variant{peers}. "
-               f"Gain: speed-up over the previous rung, bold where significantly faster, in brackets where not significantly different{near and '.'}{near}"
-               f"{'; kernels on one thread are judged by the roofs of one thread' if single else ''}. "
+               f"Gain: over the previous rung, bold where significantly faster, in brackets where not different{near and '.'}{near}"
+               f"{'; one thread is judged by roofs of one thread' if single else ''}. "
                f"{_beyond(ladder)}{_profiled(ladder)}{words.provenance(ladder.part, points(ladder), hollow=False)}")
     return Figure(f"{stem}_rungs", rows(ladder), lambda fig: rungs.draw(fig, ladder), caption,
                   f"Bar chart of {words.counted(len(ladder.rungs), 'kernel')} in the ladder’s order: {low.kernel.title} "
@@ -310,7 +310,7 @@ def table(stem: str, ladder: Ladder) -> Table:
         Column("wait", "waits", right=False), Column("gflop_per_joule", "GFLOP/J", numbers.significant))
     known = [c for c in columns if any(row.get(c.key) is not None for row in made)]
     notes = {"gain": "Gain: over the previous rung.",
-             "op_per_byte_requested": "OP/B: useful operations per byte requested by the code and moved by DRAM"
+             "op_per_byte_requested": "OP/B: useful operations per byte requested and moved by DRAM"
                                      f"{'' if ladder.part.side == 'cpu' else f' ({words.EMPTY_CACHES})'}.",
              "occupancy": "Occ.: theoretical occupancy.",
              "wait": "Waits: the state in which most warps wait, with its share of the time of all active warps, in Nsight "
@@ -363,9 +363,9 @@ def variants(stem: str, ladder: Ladder) -> list[Table]:
                      "all": "; ".join(f"{v}: {_of_best(over.get((group, v)))}" for v in found),
                      **{f"value at {v}": p.value for v, p in found.items()},
                      **{k: x for v in found for k, x in ratio_row(f"{v} over the best", over.get((group, v))).items()}})
-    return [Table(f"{stem}_variants", "Variants that differ in one tunable alone: the best with its rate, and the speed of each relative to the best, "
+    return [Table(f"{stem}_variants", "Variants that differ in one tunable: the best with its rate, and the speed of each relative to it, "
                   "by rounds where interleaved; without sweeps over threads. ≈: not significantly different, or too few samples; "
-                  "a ladder has the variant of least median, which may be another one. "
+                  "a ladder shows the variant of least median. "
                   f"{words.provenance(ladder.part, shown, hollow=False)}", (
                       Column("title", "kernel", right=False), Column("tunable", "tunable", right=False),
                       Column("size", "size"), Column("best", "best", str), Column("rate", "rate"),

@@ -92,7 +92,7 @@ def _table(number: int, title: str, groups: list[list[Finding]]) -> Table:
     rows = [_row(f, before, several) for group in groups for f, before in zip(group, [None, *group])]
     return Table(f"literature_{number}", f"{title}: what is stated, and what the model, the emulator, the compilers and "
                  "the measurements give (median; of several cases the range; yes or no: whether it is so). Our threshold: "
-                 f"a limit or a tolerance that the document does not state. ‘Any’: it depends on no machine. {whose}".rstrip(), (
+                 f"a limit or tolerance not in the document. ‘Any’: it depends on no machine. {whose}".rstrip(), (
                      Column("claim", "claim", right=False, wide=4.4), Column("stated", "stated", wide=1.7),
                      Column("threshold", "our threshold", wide=1.5), Column("modelled", "model", wide=1.3),
                      Column("counted", "counted", wide=1.5), Column("compiled", "com-\npiled", wide=1.0),

@@ -220,7 +220,7 @@ def energy(points: Iterable[Point]) -> str:
     known = [p for p in points if p.joules or p.counters.get("power_w")]
     if apart := sum("energy_runs" in p.counters for p in known):
         some = "" if apart == len(known) else f" of {of_all(apart, len(known), 'point')}"
-        return f"Power and energy{some} are of runs of their own, at other clocks. "
+        return f"Power and energy{some} are of separate runs, at other clocks. "
     return "Power was read right after the samples. " if known and not any(p.joules for p in known) else ""
 
 
