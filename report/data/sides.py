@@ -248,8 +248,8 @@ def _is_of(view: View, kernel: Kernel) -> bool:
     """Whether an experiment's ladders, as it declares them, have the kernel's family and type."""
     s = view.settings
     entries = given if isinstance(given := s.get("beside"), list) else []
-    beside = (entry["type"] if isinstance(entry, dict) else entry for entry in entries)
-    return s.get("family") == kernel.family and kernel.type in {s.get("type"), *beside}
+    types = [s.get("type"), *(entry.get("type") if isinstance(entry, dict) else entry for entry in entries)]
+    return s.get("family") == kernel.family and kernel.type in types
 
 
 def _best_times(found: Mapping[float, list[Measured]], sizes: Sequence[float]) -> dict[float, Time]:

@@ -102,6 +102,19 @@ def test_a_declaration_may_say_anything(tmp_path, plain, capsys, text):
     assert said(tmp_path, capsys)[0] == cli.OK
 
 
+@pytest.mark.parametrize("beside", ("5", "'fp64'", "[{x = 1}]", "[['fp64']]"))
+def test_a_ladder_may_declare_anything_beside(tmp_path, plain, capsys, beside):
+    for side in ("gpu", "cpu"):
+        ladder(side, f"{side}_products", experiment_toml=f"[report]\nkind = 'ladder'\nfamily = 'matmul'\nbeside = {beside}").save(tmp_path / "in")
+    assert said(tmp_path, capsys)[0] == cli.OK
+
+
+@pytest.mark.parametrize("value", ([], {}, "yes", 3))
+def test_a_field_that_is_neither_true_nor_false(tmp_path, plain, capsys, value):
+    small(virtualised=value).save(tmp_path / "in")
+    assert said(tmp_path, capsys)[0] == cli.OK
+
+
 def test_a_name_too_long_for_a_file_has_no_declaration_beside_it(tmp_path, plain, capsys):
     run = small()
     run.context["experiment"] = "y" * 300
