@@ -314,8 +314,7 @@ def of_run(run: Run, side: str) -> list[Roof]:
 
 
 def _roof(point: Point, run: Run) -> Roof:
-    s, (low, high), value = point.timing, point.interval or (None, None), point.known_value
-    machine = run.machine(point.kernel.side)
+    s, (low, high), value, machine = point.timing, point.interval or (None, None), point.known_value, run.machine(point.kernel.side)
     return Roof(point.kernel.ceiling_label or "", value, point.kernel.ceiling_is_bandwidth, point.kernel.type,
                 point.threads if point.kernel.side == "cpu" else None, low, high,
                 point.value_at(max(point.times)), point.value_at(s.minimum), s.n, run.day, str(run.path), point.kernel.name,
