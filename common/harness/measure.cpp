@@ -31,6 +31,8 @@ constexpr double kCheapSeconds = 0.1;     // spent on energy without being asked
 constexpr double kSettled = 1.0;          // seconds until a GPU's power limit has acted on what a kernel draws
 constexpr double kEnergyIntervals = 1.2;  // an energy batch lasts this many times what the counters resolve
 constexpr double kLongAudit = 0.02;       // of audited runs, once it is known how long they take
+constexpr double kShort = 2e-3;           // of runs while inputs change
+constexpr std::int64_t kTight = 4;        // runs that follow each other
 constexpr std::int64_t kMostRuns = 100'000;
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -407,7 +409,12 @@ bool Sampler::has_enough() const {
 
 Measurement Sampler::finish(const std::string& stop_reason) {
   require_work();
-  if (work_ && mode_ == Mode::hot && !interrupted()) require(work_->known_inputs_failure());
+  if (work_ && mode_ == Mode::hot && !interrupted()) {
+    require(work_->known_inputs_failure());
+    if (runs_ >= kTight)
+      require(work_->moved_meanwhile_failure(std::clamp(runs_within(kShort, audited_run_), kTight, runs_)));
+    target_.run(kernel_, call_);  // a result of the inputs as they are
+  }
   if (work_ && !interrupted()) audit_meanwhile();  // again, as a kernel may skip work when it has been looked at
   Measurement measurement{.samples = samples_, .stop_reason = stop_reason};
   if (interrupted() || samples_.empty() || mode_ == Mode::cold) return measurement;

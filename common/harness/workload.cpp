@@ -735,6 +735,83 @@ std::string Workload::saved_on_known_inputs() {
       median(known), median(fresh));
 }
 
+std::string Workload::moved_meanwhile_failure(std::int64_t runs) {
+  constexpr double kLonger = 1.1;
+  constexpr int kTries = 3, kRounds = 12;
+  if (movable().empty() || reads_outputs() || usable_processors() < 2) return "";
+  const UseThreads own(threads_or_as_now(threads_));
+  std::vector<double> same, moved;
+  for (int attempt = 1; attempt <= kTries; ++attempt) {  // other work slows intervals of both kinds
+    same.clear(), moved.clear();
+    int longer = 0, shorter = 0;
+    for (int round = 0; round < attempt * kRounds; ++round) {
+      for (const bool moves : {round % 2 == 0, round % 2 != 0})
+        (moves ? moved : same).push_back(seconds_while_moved(runs, moves));
+      longer += moved.back() > kLonger * same.back();
+      shorter += same.back() > kLonger * moved.back();
+    }
+    if (4 * longer < attempt * kRounds || longer < 4 * shorter + 3) return "";
+  }
+  return fmt::format(
+      "{} runs take {:.3g} s while its inputs stay, {:.3g} s while some of them change: it does not do its work again",
+      runs, median(same), median(moved));
+}
+
+/// In each turn each place, of many that are spread over the inputs, takes the value of another place.
+double Workload::seconds_while_moved(std::int64_t runs, bool moves) {
+  constexpr std::size_t kPlaces = 1024;
+  struct Places {
+    std::byte* first;
+    std::size_t bytes, step, count;
+    std::vector<std::byte> values;
+    std::byte* at(std::size_t place) const { return first + place * step * bytes; }
+    void put(std::size_t turn) const {
+      for (std::size_t i = 0; i < count; ++i) std::memcpy(at(i), &values[(i + turn) % count * bytes], bytes);
+    }
+  };
+  std::vector<Places> every;
+  for (const std::size_t i : movable()) {
+    Places one{.bytes = type_bytes(buffers_[i].type)};
+    one.step = std::max<std::size_t>(1, buffers_[i].elements / kPlaces);
+    one.first = static_cast<std::byte*>(call_.operands[i]) + draw() % one.step * one.bytes;
+    one.count = (buffers_[i].elements - one.step) / one.step + 1;
+    for (std::size_t place = 0; place < one.count; ++place)
+      one.values.insert(one.values.end(), one.at(place), one.at(place) + one.bytes);
+    every.push_back(std::move(one));
+  }
+  std::atomic<bool> has_begun = false, is_over = false;
+  until_ = std::int64_t{1} << 62;  // counts runs down, and marks nothing
+  const std::atomic_ref<std::int64_t> left(until_);
+  double seconds = 0;
+  {
+    std::jthread other;
+    struct EndsIt {
+      std::atomic<bool>& is_over;
+      ~EndsIt() { is_over = true; }
+    } const ends_it{is_over};
+    try {
+      other = std::jthread([&] {
+        for (std::size_t turn = 1; !is_over; ++turn) {
+          const std::int64_t before = left;
+          for (const Places& one : every) one.put(moves ? turn : 0);
+          has_begun = true;
+          while (left == before && !is_over) std::atomic_signal_fence(std::memory_order_seq_cst);  // once for each run
+        }
+      });
+    } catch (const std::system_error&) {  // there may be no further one
+      until_ = 0;
+      return 1;
+    }
+    while (!has_begun) std::atomic_signal_fence(std::memory_order_seq_cst);
+    seconds = target_.time(called_, call_, runs, Mode::hot);
+    is_over = true;
+    other.join();
+  }
+  until_ = 0;
+  for (const Places& one : every) one.put(0);
+  return seconds;
+}
+
 Check Workload::judge_moved(const DataSet& data, std::uint64_t seed) {
   if (kept_moved_.empty() || data.name != random_reals().name) return {};  // a judge may rely on the inputs' values
   HostInputs inputs(problem_, call_.params, data, seed);

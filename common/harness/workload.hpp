@@ -134,6 +134,9 @@ class Workload {
   /// nothing can be patched. Empty where elements have places of their own, for large inputs, and on a GPU. Keeps one
   /// result.
   std::string known_inputs_failure();
+  /// The same for runs that follow each other without a pause: whether they take longer while another thread moves
+  /// elements of the inputs than while it writes the same values again. Of so many runs in each interval.
+  std::string moved_meanwhile_failure(std::int64_t runs);
   /// Judges that result, by inputs of the same seed with the elements moved. Passes if none was kept.
   Check judge_moved(const DataSet& data, std::uint64_t seed);
   /// For sizes with `passes`: whether the time grows with them, since one pass may compute the result of many. Empty,
@@ -165,6 +168,7 @@ class Workload {
   std::vector<std::size_t> movable() const;
   double seconds_of_moved(bool is_known);
   std::string saved_on_known_inputs();
+  double seconds_while_moved(std::int64_t runs, bool moves);
   /// Four bytes of an output, and their mark for "not written".
   using WordBytes = std::array<unsigned char, 4>;
   struct Word {

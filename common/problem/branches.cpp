@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "common/problem/problem.hpp"
-#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -103,9 +102,8 @@ const bool added = add_problem({
     .flops = [](const Params& p) { return 2.0 * static_cast<double>(p.at("n")) * steps(p); },
     .fill = fill_inputs,
     .reference = reference,
+    .redraw = redraw_between(0, 0.999),
 });
-
-const bool has_redraw = add_redraw("branches", redraw_between(0, 0.999));
 
 }  // namespace
 }  // namespace rung

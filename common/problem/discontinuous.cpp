@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "common/problem/problem.hpp"
-#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -109,9 +108,8 @@ const bool added = add_problem({
     .flops = [](const Params&) { return 0.0; },
     .fill = fill_inputs,
     .reference = reference,
+    .redraw = redraw_between(-3, 3),
 });
-
-const bool has_redraw = add_redraw("discontinuous", redraw_between(-3, 3));
 
 }  // namespace
 }  // namespace rung

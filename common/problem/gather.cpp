@@ -15,7 +15,6 @@
 #include <limits>
 
 #include "common/problem/problem.hpp"
-#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -132,9 +131,8 @@ const bool added = add_problem({
     .flops = [](const Params&) { return 0.0; },
     .fill = fill_inputs,
     .reference = reference,
+    .redraw = redraw_between(-1, 1),
 });
-
-const bool has_redraw = add_redraw("gather", redraw_between(-1, 1));
 
 }  // namespace
 }  // namespace rung

@@ -13,7 +13,6 @@
 #include <memory>
 
 #include "common/problem/problem.hpp"
-#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -95,10 +94,8 @@ const bool added = add_problem({
     .flops = [](const Params&) { return 0.0; },
     .fill = fill_inputs,
     .reference = reference,
-});
-
-const bool has_redraw = add_redraw("histogram", [](const Params&, std::uint64_t bits, void* element) {
-  *static_cast<unsigned char*>(element) = static_cast<unsigned char>(bits % kBins);
+    .redraw = [](const Params&, std::uint64_t bits,
+                 void* element) { *static_cast<unsigned char*>(element) = static_cast<unsigned char>(bits % kBins); },
 });
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "common/problem/launches.hpp"
 
 #include "common/problem/problem.hpp"
-#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -57,9 +56,8 @@ const bool added = add_problem({
     .flops = [](const Params&) { return 0.0; },
     .fill = fill_inputs,
     .reference = reference,
+    .redraw = redraw_word,
 });
-
-const bool has_redraw = add_redraw("launches", redraw_word);
 
 }  // namespace
 }  // namespace rung

@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "common/problem/problem.hpp"
-#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -109,15 +108,14 @@ const bool added = add_problem({
     .flops = [](const Params&) { return 0.0; },
     .fill = fill_inputs,
     .reference = reference,
-});
-
-/// The low bits, which name the next row, stay.
-const bool has_redraw = add_redraw("lookup", [](const Params& sizes, std::uint64_t bits, void* element) {
-  const auto mask = static_cast<std::uint32_t>(sizes.at("rows") - 1);
-  std::uint32_t word;
-  std::memcpy(&word, element, sizeof word);
-  word = (word & mask) | (static_cast<std::uint32_t>(bits >> 32) & ~mask);
-  std::memcpy(element, &word, sizeof word);
+    .redraw =
+        [](const Params& sizes, std::uint64_t bits, void* element) {
+          const auto mask = static_cast<std::uint32_t>(sizes.at("rows") - 1);
+          std::uint32_t word;
+          std::memcpy(&word, element, sizeof word);
+          word = (word & mask) | (static_cast<std::uint32_t>(bits >> 32) & ~mask);
+          std::memcpy(element, &word, sizeof word);
+        },  // the low bits, which name the next row, stay
 });
 
 }  // namespace

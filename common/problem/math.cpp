@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "common/problem/problem.hpp"
-#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -172,12 +171,12 @@ const bool added = add_problem({
     .flops = [](const Params&) { return 0.0; },
     .fill = fill_inputs,
     .reference = reference,
-});
-
-const bool has_redraw = add_redraw("math", [](const Params& sizes, std::uint64_t bits, void* element) {
-  const double u = static_cast<double>(bits >> 11) * 0x1p-53;
-  const auto number = static_cast<float>(arguments(math_function(sizes), "random", u, u, bits).first);
-  std::memcpy(element, &number, sizeof number);
+    .redraw =
+        [](const Params& sizes, std::uint64_t bits, void* element) {
+          const double u = static_cast<double>(bits >> 11) * 0x1p-53;
+          const auto number = static_cast<float>(arguments(math_function(sizes), "random", u, u, bits).first);
+          std::memcpy(element, &number, sizeof number);
+        },
 });
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "common/problem/problem.hpp"
-#include "common/problem/trust.hpp"
 #include "common/system_call.hpp"
 
 namespace rung {
@@ -610,9 +609,12 @@ bool overlaps(const void* x, std::size_t x_bytes, const void* y, std::size_t y_b
   return first < second + y_bytes && second < first + x_bytes;
 }
 
-const bool added = add_problem(matmul_problem({}));
-/// Of sums of three to nine products of shorter numbers; of Strassen's algorithm, by norm.
-const bool has_wider_bounds = add_widest_bounds("matmul", {.of_each = 4, .by_norm = 20});
+const bool added = [] {
+  Problem problem = matmul_problem({});
+  problem.widest_bounds = {.of_each = 4,
+                           .by_norm = 20};  // sums of 3 to 9 products of shorter numbers; Strassen's, by norm
+  return add_problem(std::move(problem));
+}();
 
 }  // namespace
 

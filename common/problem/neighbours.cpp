@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "common/problem/problem.hpp"
-#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -57,11 +56,11 @@ const bool added = add_problem({
     .flops = [](const Params&) { return 0.0; },
     .fill = fill_inputs,
     .reference = reference,
-});
-
-const bool has_redraw = add_redraw("neighbours", [](const Params&, std::uint64_t bits, void* element) {
-  const std::int32_t number = drawn_number(bits);
-  std::memcpy(element, &number, sizeof number);
+    .redraw =
+        [](const Params&, std::uint64_t bits, void* element) {
+          const std::int32_t number = drawn_number(bits);
+          std::memcpy(element, &number, sizeof number);
+        },
 });
 
 }  // namespace

@@ -9,7 +9,6 @@
 
 #include "common/problem/math.hpp"
 #include "common/problem/problem.hpp"
-#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -80,9 +79,8 @@ const bool added = add_problem({
     .flops = [](const Params& p) { return 12.0 * p.at("n"); },
     .fill = fill_inputs,
     .reference = reference,
+    .redraw = redraw_between(-std::numbers::pi / 2, std::numbers::pi / 2),
 });
-
-const bool has_redraw = add_redraw("polynomial", redraw_between(-std::numbers::pi / 2, std::numbers::pi / 2));
 
 }  // namespace
 }  // namespace rung

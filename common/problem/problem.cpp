@@ -117,34 +117,6 @@ const bool has_problem = add_record_check([](const Kernel& kernel) -> std::strin
 
 }  // namespace
 
-namespace {
-
-std::map<std::string, WidestBounds>& widest_bounds() {
-  static std::map<std::string, WidestBounds> all;
-  return all;
-}
-
-}  // namespace
-
-bool add_widest_bounds(const std::string& family, WidestBounds widest) {
-  widest_bounds()[family] = widest;
-  return true;
-}
-
-namespace {
-
-std::map<std::string, Redraw>& redraws() {
-  static std::map<std::string, Redraw> all;
-  return all;
-}
-
-}  // namespace
-
-bool add_redraw(const std::string& family, Redraw redraw) {
-  redraws()[family] = std::move(redraw);
-  return true;
-}
-
 void redraw_word(const Params&, std::uint64_t bits, void* element) {
   const auto word = static_cast<std::uint32_t>(bits >> 32);
   std::memcpy(element, &word, sizeof word);
@@ -157,15 +129,25 @@ Redraw redraw_between(double low, double high) {
   };
 }
 
+namespace {
+
+/// The record for FP32 of the same family, or the problem itself.
+const Problem& main_problem(const Problem& problem) {
+  for (const Problem* one : problems())
+    if (one->family == problem.family && one->type == Type::fp32) return *one;
+  return problem;
+}
+
+}  // namespace
+
 const Redraw* redraw_of(const Problem& problem) {
-  const auto found = redraws().find(problem.family);
-  return found == redraws().end() ? nullptr : &found->second;
+  const Redraw& found = problem.redraw ? problem.redraw : main_problem(problem).redraw;
+  return found ? &found : nullptr;
 }
 
 std::string bound_refusal(const Kernel& kernel, const Problem& problem) {
   const auto [factor, by_norm] = kernel.error_bound;
-  const auto found = widest_bounds().find(problem.family);
-  const WidestBounds allowed = found == widest_bounds().end() ? WidestBounds{} : found->second;
+  const WidestBounds allowed = main_problem(problem).widest_bounds;
   const double widest = by_norm ? allowed.by_norm : allowed.of_each;
   if (factor > 0 && factor <= widest) return "";
   return fmt::format("its error_bound is {:g} times the one of {}{}, which allows {:g} times", factor,

@@ -58,6 +58,20 @@ struct Metric {
 /// GB/s of the compulsory bytes.
 Metric bandwidth();
 
+/// The largest factors that a kernel's record may have on its problem's bounds on errors, of each element and by norm:
+/// what the least accurate known algorithm needs. 0: the problem has no such bound.
+struct WidestBounds {
+  double of_each = 1, by_norm = 0;
+};
+
+/// Writes to `element` of the first input another value that inputs of this problem may have, and that shows in the
+/// result; drawn from `bits`.
+using Redraw = std::function<void(const Params& sizes, std::uint64_t bits, void* element)>;
+/// For inputs that may be any words.
+void redraw_word(const Params& sizes, std::uint64_t bits, void* element);
+/// For real numbers: any from `low` to `high`.
+Redraw redraw_between(double low, double high);
+
 /// A problem: pure functions of its sizes. `host` holds one pointer per operand, in the order of operands().
 struct Problem {
   std::string family;      ///< "matmul": the second part of its kernels' names
@@ -84,6 +98,10 @@ struct Problem {
   std::function<void(const Params&, const DataSet&, std::uint64_t seed, std::span<void* const> host)> fill;
   /// Computes the expected result in float64, once; the Judge then compares any kernel's outputs with it.
   std::function<Judge(const Params&, const DataSet&, std::uint64_t seed, std::span<const void* const> host)> reference;
+  /// For families whose result may not change if two inputs are swapped: the new values that an audit writes to some
+  /// elements. Not set: that of the family's FP32 problem, if that has one.
+  Redraw redraw = {};
+  WidestBounds widest_bounds = {};  ///< wider ones are those of the family's FP32 problem
 
   double compulsory_bytes(const Params& sizes) const;
   Params brief_sizes(const Params& sizes) const { return brief ? brief(sizes) : sizes; }

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "common/problem/problem.hpp"
-#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -66,11 +65,11 @@ const bool added = add_problem({
     .bytes_min = read_bytes,
     .fill = fill_inputs,
     .reference = reference,
-});
-
-const bool has_redraw = add_redraw("read", [](const Params&, std::uint64_t bits, void* element) {
-  const auto word = static_cast<std::uint32_t>(bits >> 32) | 1;
-  std::memcpy(element, &word, sizeof word);
+    .redraw =
+        [](const Params&, std::uint64_t bits, void* element) {
+          const auto word = static_cast<std::uint32_t>(bits >> 32) | 1;
+          std::memcpy(element, &word, sizeof word);
+        },
 });
 
 }  // namespace

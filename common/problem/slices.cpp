@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "common/problem/problem.hpp"
-#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -66,9 +65,8 @@ const bool added = add_problem({
     .flops = [](const Params&) { return 0.0; },
     .fill = fill_inputs,
     .reference = reference,
+    .redraw = redraw_word,
 });
-
-const bool has_redraw = add_redraw("slices", redraw_word);
 
 }  // namespace
 }  // namespace rung

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "common/problem/problem.hpp"
-#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -102,9 +101,8 @@ const bool added = add_problem({
     .flops = flops,
     .fill = fill_inputs,
     .reference = reference,
+    .redraw = redraw_between(0, 0.999),
 });
-
-const bool has_redraw = add_redraw("solver", redraw_between(0, 0.999));
 
 }  // namespace
 }  // namespace rung

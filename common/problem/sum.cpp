@@ -12,7 +12,6 @@
 #include <cstring>
 
 #include "common/problem/problem.hpp"
-#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -55,6 +54,16 @@ Judge reference(const Params& sizes, const DataSet& data, std::uint64_t, std::sp
   };
 }
 
+/// A number several times the bound on the error of the whole sum, which is not below 1 either: the sum without it is
+/// wrong. All are positive, so that several cannot cancel each other.
+void redraw(const Params& sizes, std::uint64_t bits, void* element) {
+  const std::int64_t n = sizes.at("n");
+  const double fraction = static_cast<double>(bits >> 12) / static_cast<double>(std::uint64_t{1} << 52);
+  const double size = (1 + fraction) * (2 + 4 * rounding_bound(n, static_cast<double>(n)));
+  const auto number = static_cast<float>(size);
+  std::memcpy(element, &number, sizeof number);
+}
+
 const bool added = add_problem({
     .family = "sum",
     .title = "Sum of an array",
@@ -66,19 +75,8 @@ const bool added = add_problem({
     .flops = [](const Params& p) { return p.at("n") - 1.0; },
     .fill = fill_inputs,
     .reference = reference,
+    .redraw = redraw,
 });
-
-/// A number several times the bound on the error of the whole sum, which is not below 1 either: the sum without it is
-/// wrong. All are positive, so that several cannot cancel each other.
-void redraw(const Params& sizes, std::uint64_t bits, void* element) {
-  const std::int64_t n = sizes.at("n");
-  const double fraction = static_cast<double>(bits >> 12) / static_cast<double>(std::uint64_t{1} << 52);
-  const double size = (1 + fraction) * (2 + 4 * rounding_bound(n, static_cast<double>(n)));
-  const auto number = static_cast<float>(size);
-  std::memcpy(element, &number, sizeof number);
-}
-
-const bool has_redraw = add_redraw("sum", redraw);
 
 }  // namespace
 }  // namespace rung

@@ -3,7 +3,6 @@
 #include "common/problem/tree_walk.hpp"
 
 #include "common/problem/problem.hpp"
-#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -71,9 +70,8 @@ const bool added = add_problem({
     .flops = [](const Params&) { return 0.0; },
     .fill = fill_inputs,
     .reference = reference,
+    .redraw = redraw_word,
 });
-
-const bool has_redraw = add_redraw("tree_walk", redraw_word);
 
 }  // namespace
 }  // namespace rung

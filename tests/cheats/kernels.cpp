@@ -431,6 +431,40 @@ void burst_kept(const Call& call) {
   ended = cycles();
 }
 
+void multiply_rows(const float* a, const float* b, float* c, int first, int end, int n, int k) {
+  for (int row = first; row < end; ++row) {
+    float* const line = c + static_cast<std::size_t>(row) * n;
+    std::fill_n(line, n, 0.0f);
+    for (int i = 0; i < k; ++i) {
+      const float factor = a[static_cast<std::size_t>(row) * k + i];
+#pragma omp simd
+      for (int col = 0; col < n; ++col) line[col] += factor * b[static_cast<std::size_t>(i) * n + col];
+    }
+  }
+}
+
+/// Computes all after a pause; at calls that come right after the one before, it keeps two fifths of the rows if no
+/// input has changed. The result is always right.
+void tight_rows(const Call& call) {
+  static std::uint64_t ended = 0;
+  static Numbers a_seen, b_seen, kept;
+  const auto [m, n, k] = matmul_shape(call.params);
+  const auto *a = call.operand<const float>(0), *b = call.operand<const float>(1);
+  auto* c = call.operand<float>(2);
+  const auto is_seen = [](const Numbers& seen, const float* now, std::size_t elements) {
+    return seen.size() == elements && std::memcmp(seen.data(), now, elements * sizeof(float)) == 0;
+  };
+  const bool is_tight = cycles() - ended < 10000 && kept.size() == count(call, 0, 1);
+  const bool keeps = is_tight && is_seen(a_seen, a, count(call, 0, 2)) && is_seen(b_seen, b, count(call, 2, 1));
+  const int first = keeps ? m / 3 : m;
+  multiply_rows(a, b, c, 0, first, n, k);
+  if (keeps)
+    std::copy(kept.begin() + std::ptrdiff_t{first} * n, kept.end(), c + std::ptrdiff_t{first} * n);
+  else
+    a_seen = a_of(call), b_seen = b_of(call), kept = c_of(call);
+  ended = cycles();
+}
+
 /// Skips calls right after the previous one; its calls are shorter than the preparation of an audit.
 void tiny(const Call& call) {
   static std::uint64_t ended = 0;
@@ -667,6 +701,7 @@ const bool planted = [] {
   plant("in_out", in_out, {.is_general = true});
   plant("burst", burst, {.cpu = {.is_serial = true}});
   plant("burst_kept", burst_kept, {.cpu = {.is_serial = true}});
+  plant("tight_rows", tight_rows, {.cpu = {.is_serial = true}});
   plant("tiny", tiny, {.cpu = {.is_serial = true}});
   plant("timer", timer);
   plant("patched", patched);
