@@ -46,11 +46,11 @@ fi
 install_packages
 build -DRUNG_TESTS=ON || { echo "0 passed, 1 failed"; exit 1; }
 find_python
-if [ "$all" = 1 ] && ! "$python" -c 'import sphinx, furo, myst_parser' 2>/dev/null; then
-  say "installing what builds docs/ into .venv"
+if [ "$all" = 1 ] && ! "$python" -c 'import sphinx, furo, myst_parser, mypy, ruff' 2>/dev/null; then
+  say "installing what builds docs/ and checks types into .venv"
   { [ -x .venv/bin/python ] || python3 -m venv --system-site-packages .venv; } >>python.log 2>&1 &&
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --timeout 30 -r docs/requirements.txt >>python.log 2>&1 &&
-    python=.venv/bin/python || say "could not install it (offline? see python.log): docs/ is not built"
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --timeout 30 -r tests/requirements.txt >>python.log 2>&1 &&
+    python=.venv/bin/python || say "could not install it (offline? see python.log): docs/ is not built, types are not checked"
 fi
 
 logs=$(mktemp -d)
