@@ -62,7 +62,7 @@ def test_watts_are_said_to_be_of_other_runs(made):
                 r.get(k) for r in x.rows) and x.name.rsplit("_", 1)[-1] in ("energy", "power")}
             if shown & {"power_w", "gflop_per_joule", "picojoules_per_operation", "joules"}:
                 seen += 1
-                assert "runs of their own" in x.caption, x.name
+                assert "separate runs" in x.caption, x.name
     assert seen > 6
 
 
