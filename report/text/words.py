@@ -238,11 +238,12 @@ def clock_source(part: Part) -> str:
 
 def speed(ratio: Ratio, other: str) -> str:
     """'1.17× as fast as cuBLAS (95 % interval [1.16, 1.18])', below a half '47.4 times slower than …', with the verdict where
-    it is not significant. For interleaved codes it is not the quotient of their medians, as the method explains."""
+    it is not significant. For interleaved codes it is not the quotient of their medians."""
     is_slower = ratio.value < 0.5
     value = f"{numbers.significant(1 / ratio.value)} times slower than" if is_slower else f"{numbers.times(ratio.value)} as fast as"
     ends = (1 / ratio.interval[1], 1 / ratio.interval[0]) if ratio.interval and is_slower else ratio.interval
-    how = [*([f"95\u00a0% interval {numbers.interval(ends)}"] if ends else [])]
+    how = ["median of the rounds’ ratios"] if ratio.paired else []
+    how += [f"95\u00a0% interval {numbers.interval(ends)}"] if ends else []
     how += ["too few samples for a test"] if ratio.doubt == TOO_FEW else []
     doubt = f", {ratio.doubt}" if ratio.doubt not in ("", TOO_FEW) else ""
     return f"{value} {other}" + (f" ({', '.join(how)})" if how else "") + doubt

@@ -83,7 +83,7 @@ def test_the_fastest_is_named_with_those_that_tests_do_not_tell_apart():
 
 def test_a_speed_with_its_interval_and_its_doubt():
     assert words.speed(Ratio(1.17, 1.16, 1.18, True, 0.001, 1e-4, FASTER), "X") == (
-        f"1.17× as fast as X (95{NB}% interval [1.16,{NB}1.18])")
+        f"1.17× as fast as X (median of the rounds’ ratios, 95{NB}% interval [1.16,{NB}1.18])")
     assert words.speed(Ratio(0.02, 0.016, 0.025, False, 0.001, 1e-4, SLOWER), "that") == f"50.0 times slower than that (95{NB}% interval [40.0,{NB}62.5])"
     assert words.speed(Ratio(13.1, None, None, False, None, 1e-4, TOO_FEW), "X") == "13.1× as fast as X (too few samples for a test)"
     assert [words.of_all(n, 2, "point") for n in (0, 2)] == ["0 of 2 points", "both points"] and words.of_all(1, 1, "point") == "the only point"
