@@ -737,28 +737,34 @@ std::string Workload::saved_on_known_inputs() {
 
 std::string Workload::moved_meanwhile_failure(std::int64_t runs) {
   constexpr double kLonger = 1.1;
-  constexpr int kTries = 3, kRounds = 12;
+  constexpr int kTries = 3, kRounds = 12, kLost = 4;  // rounds in which the other thread had no processor
   if (movable().empty() || reads_outputs() || usable_processors() < 2) return "";
   const UseThreads own(threads_or_as_now(threads_));
   std::vector<double> same, moved;
-  for (int attempt = 1; attempt <= kTries; ++attempt) {  // other work slows intervals of both kinds
+  const auto lower = [](std::vector<double> all) {
+    std::sort(all.begin(), all.end());
+    return all[all.size() / 4];
+  };
+  for (int attempt = 1; attempt <= kTries; ++attempt) {
     same.clear(), moved.clear();
-    int longer = 0, shorter = 0;
-    for (int round = 0; round < attempt * kRounds; ++round) {
+    const auto rounds = static_cast<std::size_t>(attempt * kRounds);
+    for (std::size_t round = 0; round < kLost * rounds && std::min(same.size(), moved.size()) < rounds; ++round)
       for (const bool moves : {round % 2 == 0, round % 2 != 0})
-        (moves ? moved : same).push_back(seconds_while_moved(runs, moves));
-      longer += moved.back() > kLonger * same.back();
-      shorter += same.back() > kLonger * moved.back();
-    }
-    if (4 * longer < attempt * kRounds || longer < 4 * shorter + 3) return "";
+        if (const std::optional<double> seconds = seconds_while_moved(runs, moves))
+          (moves ? moved : same).push_back(*seconds);
+    // Other work makes intervals of both kinds longer, some of them; so the shorter ones have to differ, too.
+    if (std::min(same.size(), moved.size()) < rounds || median(moved) <= kLonger * median(same) ||
+        lower(moved) <= kLonger * lower(same))
+      return "";
   }
   return fmt::format(
       "{} runs take {:.3g} s while its inputs stay, {:.3g} s while some of them change: it does not do its work again",
       runs, median(same), median(moved));
 }
 
-/// In each turn each place, of many that are spread over the inputs, takes the value of another place.
-double Workload::seconds_while_moved(std::int64_t runs, bool moves) {
+/// In each turn each place, of many that are spread over the inputs, takes the value of another place. Nothing if there
+/// was no turn for most of the runs.
+std::optional<double> Workload::seconds_while_moved(std::int64_t runs, bool moves) {
   constexpr std::size_t kPlaces = 1024;
   struct Places {
     std::byte* first;
@@ -780,6 +786,7 @@ double Workload::seconds_while_moved(std::int64_t runs, bool moves) {
     every.push_back(std::move(one));
   }
   std::atomic<bool> has_begun = false, is_over = false;
+  std::int64_t turns = 0;
   until_ = std::int64_t{1} << 62;  // counts runs down, and marks nothing
   const std::atomic_ref<std::int64_t> left(until_);
   double seconds = 0;
@@ -791,16 +798,16 @@ double Workload::seconds_while_moved(std::int64_t runs, bool moves) {
     } const ends_it{is_over};
     try {
       other = std::jthread([&] {
-        for (std::size_t turn = 1; !is_over; ++turn) {
+        for (; !is_over; ++turns) {
           const std::int64_t before = left;
-          for (const Places& one : every) one.put(moves ? turn : 0);
+          for (const Places& one : every) one.put(moves ? static_cast<std::size_t>(turns) + 1 : 0);
           has_begun = true;
           while (left == before && !is_over) std::atomic_signal_fence(std::memory_order_seq_cst);  // once for each run
         }
       });
     } catch (const std::system_error&) {  // there may be no further one
       until_ = 0;
-      return 1;
+      return std::nullopt;
     }
     while (!has_begun) std::atomic_signal_fence(std::memory_order_seq_cst);
     seconds = target_.time(called_, call_, runs, Mode::hot);
@@ -809,6 +816,7 @@ double Workload::seconds_while_moved(std::int64_t runs, bool moves) {
   }
   until_ = 0;
   for (const Places& one : every) one.put(0);
+  if (2 * turns < runs) return std::nullopt;
   return seconds;
 }
 

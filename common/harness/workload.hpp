@@ -168,7 +168,7 @@ class Workload {
   std::vector<std::size_t> movable() const;
   double seconds_of_moved(bool is_known);
   std::string saved_on_known_inputs();
-  double seconds_while_moved(std::int64_t runs, bool moves);
+  std::optional<double> seconds_while_moved(std::int64_t runs, bool moves);
   /// Four bytes of an output, and their mark for "not written".
   using WordBytes = std::array<unsigned char, 4>;
   struct Word {

@@ -352,16 +352,28 @@ std::string outcome_of(const Row& row) {
   return std::abs(entry["gflops"].get<double>() / of_time - 1) < 1e-6 ? "a rate" : "a rate that was forged";
 }
 
+constexpr const char* kOfThree = ", in one of three runs at least";
+
+/// `told`: outcomes, or parts of them, with " or " between them.
+bool is_one_of(const std::string& outcome, const std::string& told) {
+  for (std::size_t at = 0, end; at < told.size(); at = end + 4) {
+    end = std::min(told.find(" or ", at), told.size());
+    const std::string words = told.substr(at, end - at);
+    if (words == "a rate" ? outcome == words : outcome.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
 TEST(Cheats, EachRowOfTheTable) {
   std::set<std::string> named{"cpu/matmul/cheat_preload", "cpu/matmul/cheat_in_out"};
   for (const Row& row : table()) {
     named.insert("cpu/matmul/cheat_" + row.name);
-    const std::string outcome = outcome_of(row);
+    const std::size_t told = row.outcome.find(kOfThree);  // another thread has to get a processor in time
+    std::string outcome;
     bool is_as_told = false;
-    for (std::size_t at = 0, end; at < row.outcome.size(); at = end + 4) {
-      end = std::min(row.outcome.find(" or ", at), row.outcome.size());
-      const std::string words = row.outcome.substr(at, end - at);
-      is_as_told = is_as_told || (words == "a rate" ? outcome == words : outcome.find(words) != std::string::npos);
+    for (int tries = told == std::string::npos ? 1 : 3; tries > 0 && !is_as_told; --tries) {
+      outcome = outcome_of(row);
+      is_as_told = is_one_of(outcome, row.outcome.substr(0, told));
     }
     EXPECT_TRUE(is_as_told) << row.name << " gives '" << outcome << "', not '" << row.outcome << "'";
   }
