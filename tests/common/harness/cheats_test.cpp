@@ -364,18 +364,25 @@ bool is_one_of(const std::string& outcome, const std::string& told) {
   return false;
 }
 
+/// Runs alone: another thread has to get a processor in time.
+TEST(HotPath, CheatsThatWorkAfterAPauseAreFound) {
+  for (const Row& row : table()) {
+    if (!row.outcome.ends_with(kOfThree)) continue;
+    const std::string told = row.outcome.substr(0, row.outcome.size() - std::strlen(kOfThree));
+    std::string outcome;
+    for (int tries = 3; tries > 0 && !is_one_of(outcome, told); --tries) outcome = outcome_of(row);
+    EXPECT_TRUE(is_one_of(outcome, told)) << row.name << " gives '" << outcome << "'";
+  }
+}
+
 TEST(Cheats, EachRowOfTheTable) {
   std::set<std::string> named{"cpu/matmul/cheat_preload", "cpu/matmul/cheat_in_out"};
   for (const Row& row : table()) {
     named.insert("cpu/matmul/cheat_" + row.name);
-    const std::size_t told = row.outcome.find(kOfThree);  // another thread has to get a processor in time
-    std::string outcome;
-    bool is_as_told = false;
-    for (int tries = told == std::string::npos ? 1 : 3; tries > 0 && !is_as_told; --tries) {
-      outcome = outcome_of(row);
-      is_as_told = is_one_of(outcome, row.outcome.substr(0, told));
-    }
-    EXPECT_TRUE(is_as_told) << row.name << " gives '" << outcome << "', not '" << row.outcome << "'";
+    if (row.outcome.ends_with(kOfThree)) continue;  // below
+    const std::string outcome = outcome_of(row);
+    EXPECT_TRUE(is_one_of(outcome, row.outcome))
+        << row.name << " gives '" << outcome << "', not '" << row.outcome << "'";
   }
   EXPECT_GT(named.size(), 34u);
   std::istringstream planted(file_text(source_dir() / "tests/cheats/kernels.cpp"));
