@@ -379,7 +379,7 @@ TEST(Cheats, EachRowOfTheTable) {
   std::set<std::string> named{"cpu/matmul/cheat_preload", "cpu/matmul/cheat_in_out"};
   for (const Row& row : table()) {
     named.insert("cpu/matmul/cheat_" + row.name);
-    if (row.outcome.ends_with(kOfThree)) continue;  // below
+    if (row.outcome.ends_with(kOfThree)) continue;  // above
     const std::string outcome = outcome_of(row);
     EXPECT_TRUE(is_one_of(outcome, row.outcome))
         << row.name << " gives '" << outcome << "', not '" << row.outcome << "'";
