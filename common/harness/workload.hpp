@@ -135,7 +135,7 @@ class Workload {
   /// result.
   std::string known_inputs_failure();
   /// The same for runs that follow each other without a pause: whether they take longer while another thread moves
-  /// elements of the inputs than while it writes the same values again. Of so many runs in each interval.
+  /// elements of the inputs than while it writes the same values again. Each interval has `runs` runs.
   std::string moved_meanwhile_failure(std::int64_t runs);
   /// Judges that result, by inputs of the same seed with the elements moved. Passes if none was kept.
   Check judge_moved(const DataSet& data, std::uint64_t seed);

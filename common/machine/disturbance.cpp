@@ -42,8 +42,8 @@ double tick() {
 
 bool Disturbance::is_one() const {
   const bool is_crowded = processors > 0 && threads.value_or(0) > processors;
-  if (is_crowded && others && *others < kOthers) return false;
-  if (waited ? *waited > kShare * seconds : switches.value_or(0) > 0) return true;
+  const bool has_waited = waited ? *waited > kShare * seconds : switches.value_or(0) > 0;
+  if (has_waited && !(is_crowded && others && *others < kOthers)) return true;
   return stolen.value_or(0) > kShare * seconds || device_others.value_or(0) > kShare;
 }
 

@@ -80,6 +80,7 @@ TEST(Disturbance, IsMoreThanAPerCentOfTheInterval) {
   };
   EXPECT_FALSE(with(crowded(0.05, 2))) << "its own threads wait for each other";
   EXPECT_TRUE(with(crowded(0.5, 2)));
+  EXPECT_TRUE(with([&](Disturbance& one) { crowded(0.05, 2)(one), one.stolen = 0.1; })) << "a hypervisor's part counts";
   EXPECT_TRUE(with(crowded(0.05, 4)));
 }
 
