@@ -99,9 +99,9 @@ struct Problem {
   /// Computes the expected result in float64, once; the Judge then compares any kernel's outputs with it.
   std::function<Judge(const Params&, const DataSet&, std::uint64_t seed, std::span<const void* const> host)> reference;
   /// For families whose result may not change if two inputs are swapped: the new values that an audit writes to some
-  /// elements. Not set: that of the family's FP32 problem, if that has one.
+  /// elements. If not set, the family's FP32 problem may have a rule.
   Redraw redraw = {};
-  WidestBounds widest_bounds = {};  ///< wider ones are those of the family's FP32 problem
+  WidestBounds widest_bounds = {};  ///< read from the family's FP32 problem, if it has one
 
   double compulsory_bytes(const Params& sizes) const;
   Params brief_sizes(const Params& sizes) const { return brief ? brief(sizes) : sizes; }
