@@ -11,8 +11,8 @@
 namespace rung {
 namespace {
 
-const std::vector<std::string> kSourceKeys{"author",  "organisation", "title", "translation", "year",
-                                           "edition", "publisher",    "venue", "url",         "kind"};
+const std::vector<std::string> kSourceKeys{"author",    "organisation", "title", "translation", "year", "edition",
+                                           "publisher", "venue",        "doi",   "url",         "kind"};
 
 std::map<std::string, Source> read_sources(const std::filesystem::path& file) {
   std::map<std::string, Source> all;

@@ -56,13 +56,15 @@ def _surname(name: str) -> str:
 
 
 def entry(key: str) -> str:
-    """Author, title with its translation in brackets, edition, publisher or venue, year, address, as in a list of references."""
+    """Author, title with its translation in brackets, edition, publisher or venue, year, address, as in a list of references.
+    The address is that of the `doi` where there is one, otherwise the `url`."""
     e = documents()[key]
     place = [_capital(e.get(key, "")) for key in ("edition", "venue", "publisher")]
     year = str(e.get("year", ""))
     year = "" if any(p.endswith(year) for p in place) else year  # 'SC 2015'
     title = f"{e.get('title')} [{e['translation']}]" if "translation" in e else e.get("title")
-    parts = [e.get("author"), title, *place, year, e.get("url")]
+    address = f"https://doi.org/{e['doi']}" if "doi" in e else e.get("url")
+    parts = [e.get("author"), title, *place, year, address]
     return f"{'. '.join(str(p).rstrip('.') for p in parts if p)}."
 
 

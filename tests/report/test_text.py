@@ -132,7 +132,7 @@ def test_citations_name_the_document():
     assert sources.cite("williams2009") == "Williams and others, 2009"
     assert sources.cite("", "a place") == "a place"
     assert sources.cite_all([Reference("pmpp", "section 5.1")] * 2) == "Hwu and others, 2022, section 5.1"
-    assert sources.listed(["pmpp", "no such key"]) == [sources.entry("pmpp")] and sources.entry("pmpp").endswith("2022.")
+    assert sources.listed(["pmpp", "no such key"]) == [sources.entry("pmpp")] and "Morgan Kaufmann. 2022. https" in sources.entry("pmpp")
     assert "IF3230 Sistem Paralel dan Terdistribusi – paralel programming model: GPU [Parallel and " in sources.entry("imam2022")
 
 
@@ -144,10 +144,34 @@ def test_surnames_keep_their_particles_and_order_the_references():
     assert names == ["Philip Blakely", "Wen-mei W", "Bin Zhou"]
 
 
-@pytest.mark.parametrize("key, end", (("hoefler2015", "Computing Systems. SC 2015."), ("zhou2015", "(2). Lecture slides, January 2015."),
-                                      ("jia2018", "arXiv:1804.06826. 2018."), ("little1961", "Research 9(3). 1961.")))
+@pytest.mark.parametrize("key, end", (("hoefler2015", "Performance Results. SC 2015. https://doi.org/10.1145/2807591.2807644."),
+                                      ("zhou2015", "(2). Lecture slides, January 2015."),
+                                      ("jia2018", "arXiv:1804.06826. 2018. https://doi.org/10.48550/arXiv.1804.06826."),
+                                      ("little1961", "Research 9(3). 1961. https://doi.org/10.1287/opre.9.3.383.")))
 def test_a_reference_names_its_year_once(key, end):
     assert sources.entry(key).endswith(end)
+
+
+def test_every_doi_is_one_and_of_one_document():
+    dois = [e["doi"] for e in sources.documents().values() if "doi" in e]
+    assert len(dois) > 30 and [doi for doi in dois if not re.fullmatch(r"10\.\d{4,9}/\S+", doi)] == []
+    assert sorted({doi.lower() for doi in dois}) == sorted(doi.lower() for doi in dois)  # upper and lower case are the same DOI
+
+
+def test_every_article_can_be_found():
+    assert [key for key, e in sources.documents().items() if e["kind"] == "article" and not {"doi", "url"} & e.keys()] == []
+
+
+def test_a_reference_ends_with_its_doi_instead_of_another_address():
+    both = 0
+    for key, e in sources.documents().items():
+        if "doi" in e:
+            assert sources.entry(key).endswith(f". https://doi.org/{e['doi']}."), key
+            assert sources.entry(key).count("https://") == 1, key
+            both += "url" in e
+        elif "url" in e:
+            assert sources.entry(key).endswith(f". {e['url']}."), key
+    assert both
 
 
 @pytest.mark.parametrize("value, text", ((999, "999"), (4096, "4096"), (16384, "16\u202f384")))
