@@ -48,14 +48,15 @@ def _sentence(*parts: str | nodes.Node) -> nodes.paragraph:
 def _finding(experiment: str) -> str:
     """The first paragraph of its section."""
     title = tomllib.loads((ROOT / "experiments" / f"{experiment}.toml").read_text(encoding="utf-8"))["title"]
-    main = report()["main"]
+    main = report()["experiments"]["main"]
     start = main.index(blocks.heading(title))
     return _plain(next(block["text"] for block in main[start + 1:] if block["kind"] == "text"))
 
 
 def _figure(name: str) -> nodes.figure:
-    shown = [block for part in report().values() if isinstance(part, list) for block in part if block["kind"] == "figures"]
-    caption = next(item["caption"] for block in shown for item in block["items"] if item["name"] == name)
+    parts = [part for document in report().values() for part in document.values() if isinstance(part, list)]
+    shown = [item for part in parts for block in part if isinstance(block, dict) and block["kind"] == "figures" for item in block["items"]]
+    caption = next(item["caption"] for item in shown if item["name"] == name)
     image = nodes.image(uri=f"/_build/recorded/figures/{name}.svg", alt=_plain(caption))
     return nodes.figure("", image, nodes.caption("", _plain(caption)))
 

@@ -212,7 +212,7 @@ def _table(view: View, rows: list[dict], timed: dict[tuple, Point]) -> Table:
     part: Part = view.gpu if timed else view.counts
     return Table(f"{view.name}_points", "Shared memory at a stride: every point. Padding: elements per row of 128 bytes. Wavefronts: counted by the emulator"
                  f"{_counted_at(view)}; predicted: the best rate at that width, divided by the wavefronts. Over stride 1: at the same width, without padding. "
-                 f"{words.provenance(part, timed.values())}", (
+                 + words.provenance(part, timed.values()), (
                      Column("width", "bytes per access", lambda v: f"{v:g}"), Column("padding", "padding", lambda v: f"{v:g}"),
                      Column("stride", "stride", lambda v: f"{v:g}"),
                      Column("wavefronts_per_request", "wavefronts per request", numbers.significant),

@@ -1,7 +1,7 @@
 """The cost of waiting: barriers of a block and of a warp, shuffles, fences, and methods to combine the blocks' results."""
 
 from report.data.view import order
-from report.experiment import Column, Figure, Point, Ratio, Section, Table, View, judge, numbers, ratio, words
+from report.experiment import Column, Figure, Point, Ratio, Section, Table, View, captions, judge, numbers, ratio, words
 
 WARP = 32
 BARRIERS = {"barriers": "block barriers", "warp_barriers": "warp barriers", "shuffles": "shuffles"}
@@ -163,7 +163,7 @@ def _round_figure(view: View, rounds: list[Point], ratios: dict) -> Figure:
         lines.draw(style.axes(fig, 13, 9, 25, 2), series, "Threads in a block", "Time of a round", log_y=True, limit=16,
                    unit="s")
     caption = (f"One round of an exchange between neighbours, {numbers.grouped(_n(here[0]))} elements. Shorter is better. "
-               f"Other sizes and fences are in the CSV. {words.provenance(view.gpu, [p for x in shown.values() for p in x])}")
+               f"Other sizes and fences are in the CSV. " + words.provenance(view.gpu, [p for x in shown.values() for p in x]))
     return Figure(f"{view.name}_rounds", [_round_row(view, p, ratios) for p in rounds], draw, caption,
                   "Line plot of the time of one round by threads in a block, for barriers, shuffles and fences.",
                   height=62, half=True)
@@ -201,7 +201,7 @@ def _binary(value: float) -> str:
 
 def _sum_figure(view: View, sums: dict[str, list[Point]]) -> Figure:
     shown = _lines_of(sums)
-    stories = [f"{part.side.upper()}: {words.provenance(part, sums[part.side])}" for part in view.timed_parts
+    stories = [f"{part.side.upper()}: " + words.provenance(part, sums[part.side]) for part in view.timed_parts
                if part.side in sums]
 
     def draw(fig) -> None:
@@ -212,7 +212,7 @@ def _sum_figure(view: View, sums: dict[str, list[Point]]) -> Figure:
         ax.xaxis.set_major_formatter(lambda v, _: _binary(v))
         ax.set_xticks(sorted({_n(p) for points in shown.values() for p in points})[::2])
     return Figure(f"{view.name}_sum", [_sum_row(p) for points in sums.values() for p in points], draw,
-                  f"The sum of an array, by the method that combines the blocks’ results. {' '.join(stories)}",
+                  captions.of_sides("The sum of an array, by the method that combines the blocks’ results.", stories),
                   "Line plot of the time of a sum by its length: the methods differ for short arrays only.", height=62, half=True)
 
 
@@ -246,7 +246,7 @@ def _round_table(view: View, rounds: list[Point], counted: list[Point]) -> list[
     return [Table(f"{view.name}_rounds", "The same exchange between neighbours with different synchronisation. Barriers and shuffles: how "
                   "often a warp waits per round, counted by the emulator"
                   f"{words.counted_at(view.counts, [view.settings.get('exchange')], 'n', 'rounds')}. Round: time of a call divided by its rounds, by number "
-                  f"of elements; with few elements most of the GPU is idle, and this time is the latency of a round. {story}", (
+                  f"of elements; with few elements most of the GPU is idle, and this time is the latency of a round. " + story, (
                       Column("title", "kernel", right=False, wide=True), Column("variant", "variant", right=False),
                       *(Column(key, name, count) for key, name in BARRIERS.items()),
                       *(Column(f"round {n}", f"round, N\u00a0=\u00a0{n}", numbers.seconds) for n in sizes)),

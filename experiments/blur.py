@@ -164,7 +164,7 @@ def _rates(view: View, made: list[Ladder]) -> list[Figure]:
             style.plain_ticks(ax.xaxis, radii)
         image = f"{points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f} pixels"
         caption = (f"Pixels blurred per second on the {part.side.upper()} by radius, {image}, each kernel in its fastest variant; "
-                   f"dashed: {_roof_text(part, ladder.fastest.point)}. {words.provenance(part, points)}")
+                   f"dashed: {_roof_text(part, ladder.fastest.point)}. " + words.provenance(part, points))
         figures.append(Figure(f"{view.name}_{part.side}_rates", [_row(part, p) for p in points], draw, caption,
                               "Line plot of rates by radius: only the running sum’s rate stays constant.", height=55, half=True))
     return figures
@@ -240,7 +240,7 @@ def _all_rates(view: View, ladder: Ladder) -> list[Table]:
     """Every kernel at every radius, with its share of the bound and its error."""
     points = [p for line in _lines(ladder).values() for p in line]
     return [Table(f"{view.name}_{ladder.part.side}_radii", f"Rates on the {ladder.part.side.upper()} by radius R, their share of the roof of the memory that holds the image, and "
-                  f"the largest error over the image’s largest value. {words.provenance(ladder.part, points, hollow=False)}", (
+                  f"the largest error over the image’s largest value. " + words.provenance(ladder.part, points, hollow=False), (
                       Column("title", "kernel", right=False, wide=True), Column("radius", "R", lambda v: f"{v:.0f}"),
                       Column("gpixels_per_s", "rate", lambda v: numbers.quantity(v, points[0].metric.unit)),
                       Column("of_bound", "of the roof", numbers.share),
@@ -254,7 +254,7 @@ def _variants(view: View, ladder: Ladder) -> list[Table]:
         groups[p.kernel.name, p.size_key].append(p)
     points = [p for group in groups.values() if len(group) > 1 for p in sorted(group, key=lambda p: -p.value)]
     return [Table(f"{view.name}_{ladder.part.side}_variants", f"Variants on the {ladder.part.side.upper()}, the fastest first; of the roof: of the memory that holds the image. "
-                  f"{words.provenance(ladder.part, points, hollow=False)}", (
+                  + words.provenance(ladder.part, points, hollow=False), (
                       Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
                       Column("gpixels_per_s", "rate", lambda v: numbers.quantity(v, points[0].metric.unit)),
                       Column("of_bound", "of the roof", numbers.share)), [_row(ladder.part, p) for p in points])] if points else []

@@ -13,7 +13,8 @@ def section(view: View) -> Section | None:
     if not parts:
         return None
     every = [*parts, *view.others]
-    return Section(" ".join(filter(None, map(_finding, parts))), figures=[_roofline(view, part) for part in parts],
+    figures = [_roofline(view, part) for part in parts]
+    return Section(" ".join(filter(None, map(_finding, parts))), figures=figures, paper=figures,
                    appendix=[x for i, part in enumerate(every) for x in _appendix(view, part, i)])
 
 

@@ -375,7 +375,7 @@ def _offsets(view: View, counts: dict, beyond: dict) -> list[Figure]:
         ax.set_xlabel("Offset [elements]")
     text = "A copy whose reads begin at an offset from an aligned address, by bytes per element: sectors per load request (counted" + f"{_counted_at(view, STRIDED)})"
     text += ", and the rate relative to the aligned copy; dashes: predicted from the sectors alone" if beyond in panels else ""
-    return [Figure(f"{view.name}_offsets", rows, draw, f"{text}. {_provenance(view.gpu, points, counts, view)}",
+    return [Figure(f"{view.name}_offsets", rows, draw, f"{text}. " + _provenance(view.gpu, points, counts, view),
                    "Dot plots by offset: one more sector unless the offset is a multiple of 32 bytes.", height=80, half=True)]
 
 
@@ -418,7 +418,7 @@ def _patterns(view: View, counts: dict, beyond: dict) -> list[Figure]:
     text = ("Matrices covered by blocks of threads, with x along the rows or down the columns, and gathers in several orders"
             f"{', of arrays beyond the L2' if timed else ''}. Sectors: per load request, counted{_counted_at(view, MATRIX, GATHER)}")
     text += "; red: the rate that the sectors alone would allow if memory served all of them" if timed and any(r["predicted"] for r in rows) else ""
-    return [Figure(f"{view.name}_patterns", rows, draw, f"{text}. {_provenance(view.gpu, [beyond[a] for a in timed], counts, view)}",
+    return [Figure(f"{view.name}_patterns", rows, draw, f"{text}. " + _provenance(view.gpu, [beyond[a] for a in timed], counts, view),
                    "Bars of useful bandwidth by block shape and order of the list.", height=height)]
 
 
@@ -464,7 +464,7 @@ def _tables(view: View, counts: dict) -> list[Table]:
             made.append(Table(f"{view.name}_{part.side}_points", f"Every pattern and size on the {part.side.upper()}: sectors per load request "
                               f"(counted{_counted_at(view, STRIDED, MATRIX, GATHER)}), the sectors’ bytes per useful byte, useful bandwidth, and the bandwidth allowed if memory moved all of these bytes; "
                               f"it is exceeded where caches serve a sector twice. "
-                              f"{words.provenance(part, points, hollow=False)}", (
+                              + words.provenance(part, points, hollow=False), (
                                   Column("access", "access", right=False, wide=True), Column("n", "N", numbers.grouped),
                                   Column("sectors_per_load_request", "sectors", numbers.short),
                                   Column("moved_per_useful_byte", "requested", numbers.times),

@@ -182,7 +182,7 @@ def _rate_figure(view: View, reads: list[Point], counted: dict) -> list[Figure]:
         made = [lines.Series(name, [lines.dot(p, p.sizes["distinct"]) for p in some]) for name, some in series.items()]
         lines.draw(style.axes(fig, 14, 9, 20, 2), made, "Addresses in a warp", "Rate", log_y=True, limit=10, unit=shown[0].metric.unit)
     caption = (f"Words read per second from a table of {numbers.binary(ROW * shown[0].sizes['rows'])} by {numbers.grouped(shown[0].sizes['n'])} threads, "
-               f"by the number of different addresses in a warp’s request. {words.provenance(view.gpu, shown)}")
+               f"by the number of different addresses in a warp’s request. " + words.provenance(view.gpu, shown))
     return [Figure(f"{view.name}_rates", [_row(p) for p in shown], draw, caption,
                    "Line plot of reads per second by the addresses in a warp: constant memory’s rate decreases in proportion, the others do not.",
                    height=62, half=True)]
@@ -225,7 +225,7 @@ def _times(view: View, series: dict[str, list[Point]], axis: str, scale: float, 
         from report.draw import lines, style
         made = [lines.Series(title, [_time_dot(p, scale * p.sizes[axis]) for p in some]) for title, some in series.items()]
         lines.draw(style.axes(fig, 14, 9, 20, 2), made, xlabel, "Time of a read", limit=10, unit="s")
-    return [Figure(name, [_row(p) for p in shown], draw, f"{what}. {words.provenance(view.gpu, shown)}",
+    return [Figure(name, [_row(p) for p in shown], draw, f"{what}. " + words.provenance(view.gpu, shown),
                    f"Line plot of the time of a read over {xlabel.lower()}.", height=58, half=True)]
 
 
@@ -243,7 +243,7 @@ def _solver_table(view: View, solvers: list[Point], ratios: dict[str, Ratio]) ->
         return []
     unit, base = rows[0]["unit"], next((p.kernel.title for p in solvers if p.kernel.name == view.settings["base"]), "")
     return [Table(f"{view.name}_solvers", f"The same steps by the mechanism that selects the method; compared with the {base}. "
-                  f"{words.provenance(view.gpu, solvers, hollow=False)}", (
+                  + words.provenance(view.gpu, solvers, hollow=False), (
                       Column("method", "method", right=False), Column("title", "chosen by", right=False, wide=True),
                       Column("registers", "registers", lambda v: f"{v:g}"), Column("value", "rate", lambda v: numbers.quantity(v, unit)),
                       Column("over_base", "as fast", numbers.times), Column("verdict", "verdict", right=False)), rows)]
@@ -258,7 +258,7 @@ def _reads_table(view: View, reads: list[Point], counted: dict) -> list[Table]:
     return [Table(f"{view.name}_reads", "Every point of the reads. Chain: whether a read depends on the one before; rows: of the table; "
                   "addresses: different ones in a warp. Passes: per request, counted"
                   f"{words.counted_at(view.counts, [view.settings['lookup']], 'n', 'rows', 'rounds')}: distinct words of constant memory, wavefronts "
-                  f"of shared memory, lines of the L1. {words.provenance(view.gpu, reads, hollow=False)}", (
+                  f"of shared memory, lines of the L1. " + words.provenance(view.gpu, reads, hollow=False), (
                       Column("title", "from", right=False, wide=True), Column("n", "threads", numbers.grouped), Column("chain", "chain", right=False),
                       Column("rows", "rows", lambda v: f"{v:g}"), Column("distinct", "addresses", lambda v: f"{v:g}"),
                       Column("passes", "passes", numbers.short), Column("seconds_a_read", "a read", numbers.seconds),

@@ -18,7 +18,7 @@ from report.experiment import (
     ratio,
     words,
 )
-from report.sections import ladders
+from report.sections import ladders, steps
 
 MOST = 3
 """At most this many machines' ladders are side by side in a table."""
@@ -43,10 +43,11 @@ def section(view: View) -> Section | None:
         return None
     ladder, scaling = made[0], _scaling(made[0])
     levels = ladders.hierarchy(view.name, ladder, ladders.chosen(ladder, [ladder.own[0].point]), _how(ladder))
+    rungs = ladders.rungs_figure(view.name, ladder)
     return Section(
-        ladders.finding(ladder) + _scaled(ladder, scaling), ladders=made, first=levels,
+        ladders.finding(ladder) + _scaled(ladder, scaling), ladders=made, first=levels, slide=rungs, paper=[rungs, steps.table(view.name, ladder)],
         answer=[f"{ladders.climb(ladder, _who(ladder))}{_one_core(scaling, ladder)}."],
-        figures=[ladders.rungs_figure(view.name, ladder), *_scaling_figure(view, ladder, scaling)],
+        figures=[rungs, *_scaling_figure(view, ladder, scaling)],
         appendix=[*ladders.over_peers(view.name, ladder), ladders.table(view.name, ladder), *ladders.missing(ladder),
                   *ladders.variants(view.name, ladder), *_energy(ladder), *_machines(view, made), *_types(view, ladder.part)])
 
@@ -149,7 +150,7 @@ def _scaling_figure(view: View, ladder: Ladder, scaling: list[Scaling]) -> list[
     points = [p for s in shown for p in s.points]
     sizes = f"; {words.counted(len(scaling) - len(shown), 'further line')} in the CSV" if len(scaling) > len(shown) else ""
     caption = (f"Parallel efficiency in {words.type_name(ladder.type)}: speed-up over one thread divided by the number of "
-               f"threads{sizes}. {words.provenance(ladder.part, points)}")
+               f"threads{sizes}. " + words.provenance(ladder.part, points))
     return [Figure(f"{view.name}_threads", rows, draw, caption,
                    "Line plot of parallel efficiency over the number of threads.", height=60, half=True)]
 

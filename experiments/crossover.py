@@ -80,7 +80,8 @@ def section(view: View) -> Section | None:
     best = _of_families(asked)
     if not best:
         return _unpaired(view)
-    return Section(_finding(asked), figures=[_figure(view, best)], answer=[_answer(asked)],
+    figure = _figure(view, best)
+    return Section(_finding(asked), figures=[figure], paper=[figure], answer=[_answer(asked)],
                    appendix=[_table(view, asked), _sizes_table(view, every), *_too_few(every, asked)])
 
 
@@ -273,8 +274,8 @@ def _figure(view: View, best: Sequence[Crossover]) -> Figure:
     def draw(fig) -> None:
         _draw(fig, best)
 
-    caption = ("The measured size from which the GPU is faster than the best code of its host’s CPU; for each problem and data type the case with "
-               f"the most sizes. {FASTER} Filled: the call alone; hollow: with the copies; bar: from the size before; triangles: at every size (left) "
+    caption = ("The size from which the GPU is faster than the best code of its host’s CPU, for each problem and type in the case with "
+               "the most sizes. Filled: the call alone; hollow: with the copies; bar: from the size before; triangles: at every size (left) "
                f"or at none (right). Right: the speed-up at the largest size. {comparison.story(_parts(best))}")
     return Figure(view.name, [_row(c) for c in best], draw, caption,
                   "Dot plot with a row for each problem: the bytes from which the GPU is faster, with and without copies.",

@@ -12,6 +12,7 @@ from report.experiment import (
     Section,
     Table,
     View,
+    captions,
     judge,
     numbers,
     ratio,
@@ -272,7 +273,7 @@ def _lines(view: View, name: str, key: str, by_side: dict[str, list[Point]], lab
         if key != LENGTH:
             style.plain_ticks(ax.xaxis, places)
     stories = [words.provenance(part, by_side[part.side]) for part in view.timed_parts if by_side.get(part.side)]
-    return [Figure(f"{view.name}_{name}", [_row(p, key, {}) for some in by_side.values() for p in some], draw, f"{caption} {' '.join(stories)}",
+    return [Figure(f"{view.name}_{name}", [_row(p, key, {}) for some in by_side.values() for p in some], draw, captions.of_sides(caption, stories),
                    f"Line plot of the time per item for {words.listed([title for _, title in named])}.", height=70, half=True)]
 
 
@@ -298,8 +299,8 @@ def _table(view: View, name: str, key: str, by_side: dict[str, list[Point]], rat
                Column("registers", "registers", lambda v: f"{v:.0f}"), Column("local_bytes", "local B", lambda v: f"{v:.0f}"))
     rows = [_row(p, key, ratios) for p in points]
     stories = [words.provenance(part, by_side[part.side], hollow=False) for part in view.timed_parts if by_side.get(part.side)]
-    return [Table(f"{view.name}_{name}_points", f"Every point. {note} Local B: local memory per thread as the compiler reports it, without the stack of "
-                  f"recursive calls. {' '.join(stories)}", [c for c in columns if any(r.get(c.key) is not None for r in rows)], rows)]
+    text = f"Every point. {note} Local B: local memory per thread as the compiler reports it, without the stack of recursive calls."
+    return [Table(f"{view.name}_{name}_points", captions.of_sides(text, stories), [c for c in columns if any(r.get(c.key) is not None for r in rows)], rows)]
 
 
 def _step_table(view: View, steps: list[Point], ratios: dict[str, Ratio]) -> list[Table]:
@@ -310,8 +311,8 @@ def _step_table(view: View, steps: list[Point], ratios: dict[str, Ratio]) -> lis
              "step": _step(p), "ratio": ratios[p.name].value if p.name in ratios else None,
              "verdict": ratios[p.name].verdict if p.name in ratios else None} for p in points]
     stories = [words.provenance(part, mine, hollow=False) for part in view.timed_parts if (mine := [p for p in points if p.kernel.side == part.side])]
-    return [Table(f"{view.name}_launches", "Small successive steps, by their launcher. Speed: relative to launches by the host. "
-                  f"{' '.join(stories)}", (
+    text = "Small successive steps, by their launcher. Speed: relative to launches by the host."
+    return [Table(f"{view.name}_launches", captions.of_sides(text, stories), (
                       Column("side", "side", str.upper, right=False), Column("title", "launched", right=False, wide=True), Column("n", "elements", numbers.grouped),
                       Column(LAUNCHES, "steps", lambda v: f"{v:.0f}"), Column("step", "per step", numbers.seconds), Column("ratio", "speed", numbers.times)), rows)]
 
@@ -326,9 +327,10 @@ def _shared_table(view: View, points: list[Point]) -> list[Table]:
                Column("same_as_fused", "bits of fused", _share), Column("same_as_separate", "bits of separate", _share),
                Column("max_ulp", "largest error [ULP]", numbers.significant))
     stories = [words.provenance(part, mine, hollow=False) for part in view.timed_parts if (mine := [p for p in points if p.kernel.side == part.side])]
-    return [Table(f"{view.name}_shared", "A polynomial with one definition for both sides; a product and a sum are rounded as the compiler chooses (contracted), once "
-                  "(fused) or each (separate). Bits of: the share of results that are bitwise equal to fused and to separate roundings "
-                  f"as the host’s C library computes them. {' '.join(stories)}", columns, rows)]
+    text = ("A polynomial with one definition for both sides; a product and a sum are rounded as the compiler chooses (contracted), once "
+            "(fused) or each (separate). Bits of: the share of results that are bitwise equal to fused and to separate roundings "
+            "as the host’s C library computes them.")
+    return [Table(f"{view.name}_shared", captions.of_sides(text, stories), columns, rows)]
 
 
 def _share(value: float) -> str:

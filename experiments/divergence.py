@@ -1,7 +1,7 @@
 """Divergence: the rate of a branch by the threads that take each path and by the length of the paths, and the textbook's function with
 two branches on both sides, by the order of its arguments."""
 
-from report.experiment import Column, Figure, Part, Point, Section, Table, View, numbers, times_as_fast, words
+from report.experiment import Column, Figure, Part, Point, Section, Table, View, captions, numbers, times_as_fast, words
 
 WARP = 32
 ALIKE = 0.95
@@ -199,7 +199,7 @@ def _places(view: View, branches: dict, counted: dict) -> list[Figure]:
             ax.annotate(f"FP32 roof, {numbers.flops(roof.value)}", (-4, roof.value / factor), xytext=(3, 2.5), textcoords="offset points",
                         size=style.SMALL, color=style.GREY)
     caption = (f"A branch with {body:g} dependent multiply-adds on each path, by the share of groups that take the first path; a group is "
-               f"one lane, one warp or one block. {words.provenance(view.gpu, points)}")
+               f"one lane, one warp or one block. " + words.provenance(view.gpu, points))
     return [Figure(f"{view.name}_places", [_row(p) for p in points], draw, caption,
                    "Line plot: the rate is halved as soon as one lane of a warp takes another path, no matter how many do; with "
                    "warps or blocks it stays constant.", height=62, half=True)]
@@ -238,8 +238,8 @@ def _bodies(view: View, branches: dict) -> list[Figure]:
         ax = style.axes(fig, 16, 9, 22, 2)
         lines.draw(ax, [lines.Series(name, [lines.dot(p, body) for body, p in dots]) for name, dots in lines_.items()],
                    "Steps per path", "Performance", limit=13, unit=points[0].metric.unit)
-    caption = (f"The same total number of steps, by the steps per path; every other lane, or block, takes the other path. "
-               f"Short paths become predicated instructions, which all lanes issue and some complete. {words.provenance(view.gpu, points)}")
+    caption = ("The same total number of steps, by the steps per path; every other lane, or block, takes the other path. "
+               "Short paths become predicated instructions, which all lanes issue and some complete. " + words.provenance(view.gpu, points))
     return [Figure(f"{view.name}_bodies", [_row(p) for p in points], draw, caption,
                    "Line plot of the rate by the steps per path, for a branch on lanes and on blocks, both paths, no branch and calls by pointer.",
                    height=62, half=True)]
@@ -267,7 +267,7 @@ def _shares(view: View, function: dict[str, list[Point]]) -> list[Figure]:
                    "Rate", log_x=False, log_y=True, limit=13, unit=shown[0].metric.unit, xlim=(-4, 104))
     times = f", each evaluated {numbers.grouped(most)} times" if most > 1 else ""
     caption = (f"f(a, b) = 2a where a is negative, else sin a + b, by the share of negative elements; {numbers.grouped(min(sizes))} elements{times}. "
-               f"In sorted order a warp of negative elements skips the sine. {words.provenance(view.gpu, shown)}")
+               f"In sorted order a warp of negative elements skips the sine. " + words.provenance(view.gpu, shown))
     return [Figure(f"{view.name}_shares", [_row(p) for p in shown], draw, caption,
                    "Line plot of the rate by the share of negative elements: in sorted order it increases steadily, in random order only close to 100 %.",
                    height=62, half=True)]
@@ -293,7 +293,7 @@ def _order_figure(view: View, function: dict[str, list[Point]]) -> list[Figure]:
 
     def draw(fig) -> None:
         from report.draw import lines
-        ax = style.axes(fig, 13, 12, 29, 2)
+        ax = style.axes(fig, 13, 13.5, 29, 2)
         series = [lines.Series(name, [lines.Dot(sets.index(data) + 0.08 * (i - (len(lines_) - 1) / 2), p.value / some["sorted"].value)
                                       for data, p in some.items()], joined=False) for i, (name, some) in enumerate(lines_.items())]
         lines.draw(ax, series, "Order of the signs", "Rate relative to sorted", log_x=False, limit=18, xlim=(-0.5, len(sets) - 0.5),
@@ -301,10 +301,11 @@ def _order_figure(view: View, function: dict[str, list[Point]]) -> list[Figure]:
         style.plain_ticks(ax.xaxis, list(range(len(sets))))
         ax.set_xticks(range(len(sets)), [data.replace("alternating", "alter-\nnating") for data in sets])
     rows = [_row(p) | {"over_sorted": p.value / some["sorted"].value} for some in lines_.values() for p in some.values()]
-    stories = [f"{part.side.upper()}: {words.provenance(part, [p for p in shown if p.kernel.side == part.side], hollow=False)}"
+    stories = [f"{part.side.upper()}: " + words.provenance(part, [p for p in shown if p.kernel.side == part.side], hollow=False)
                for part in view.timed_parts if any(p.kernel.side == part.side for p in shown)]
-    return [Figure(f"{view.name}_orders", rows, draw, "The same function with half of the elements negative, by their order: each "
-                   f"kernel’s rate relative to sorted elements, at its largest size. {' '.join(stories)}",
+    return [Figure(f"{view.name}_orders", rows, draw, captions.of_sides(
+                       "The same function with half of the elements negative, by their order: each "
+                       "kernel’s rate relative to sorted elements, at its largest size.", stories),
                    "Dot plot of relative rates by the order of the signs, for the kernels of both sides.", height=62, half=True)]
 
 
@@ -322,13 +323,14 @@ def _orders(view: View, function: dict[str, list[Point]]) -> list[Table]:
             rows.append({"side": side.upper(), "title": p.kernel.title, "kernel": p.kernel.name, "n": n, "passes": passes,
                          "threads": threads if side == "cpu" else None, "unit": p.metric.unit}
                         | {data: q.value for data, q in some.items()} | {f"{data} GB/s": q.gbytes for data, q in some.items()})
-        stories.append(f"{side.upper()}: {words.provenance(part, [p for some in benches.values() for p in some.values()], hollow=False)}")
+        stories.append(f"{side.upper()}: " + words.provenance(part, [p for some in benches.values() for p in some.values()], hollow=False))
     sets = [data for data in DATA if any(r.get(data) for r in rows)]
     if not rows:
         return []
     unit = rows[0]["unit"]
-    return [Table(f"{view.name}_orders", "The function by the order of its arguments’ signs, half of them negative. Evaluated once, it "
-                  f"moves 12 bytes per element; evaluated many times, it is limited by arithmetic.{_ways_by_order(view)} {' '.join(stories)}", (
+    return [Table(f"{view.name}_orders", captions.of_sides(
+        "The function by the order of its arguments’ signs, half of them negative. Evaluated once, it "
+        f"moves 12 bytes per element; evaluated many times, it is limited by arithmetic.{_ways_by_order(view)}", stories), (
                       Column("side", "side", right=False), Column("title", "kernel", right=False, wide=True), Column("n", "elements", numbers.grouped),
                       Column("passes", "times", lambda v: f"{v:g}"), Column("threads", "threads", lambda v: f"{v:g}"),
                       *(Column(data, data, lambda v: numbers.quantity(v, unit)) for data in sets)), rows)]
@@ -349,7 +351,7 @@ def _ways_table(view: View, branches: dict, counted: dict) -> list[Table]:
     return [Table(f"{view.name}_patterns", "A branch by the number of neighbours on the same path (a group), and of 32 groups those on the first path. "
                   f"Paths: executed by a warp per round, counted in the source{_counted_at(view, 'branches')}; the rates are at "
                   f"N\u00a0=\u00a0{numbers.grouped(max((p.sizes['n'] for p in timed.values()), default=0))}. Predicted: the best rate divided by the paths"
-                  f"{f', with {body:g} steps per path' if timed else ''}. {story}", (
+                  f"{f', with {body:g} steps per path' if timed else ''}. " + story, (
                       Column("group", "threads per group", lambda v: f"{v:g}"), Column("taken", "of 32 on the first path", lambda v: f"{v:g}"),
                       Column("ways", "paths, counted", numbers.short), Column("value", "rate", lambda v: numbers.quantity(v, unit)),
                       Column("predicted", "predicted", lambda v: numbers.quantity(v, unit))), rows)]

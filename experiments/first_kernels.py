@@ -10,6 +10,7 @@ from report.experiment import (
     Table,
     View,
     best_variants,
+    captions,
     fastest,
     judge,
     numbers,
@@ -154,15 +155,15 @@ def _figure(view: View, block: list[Point], grid: list[Point], cores: list[Point
     stories = [words.provenance(x, [p for p in points if p.kernel.side == x.side]) for x in view.timed_parts
                if any(p.kernel.side == x.side for p in points)]
     return [Figure(f"{view.name}_{part.side}", [_row(view, p) for p in points], draw,
-                   f"Rate of a product of N\u00a0×\u00a0N matrices by {words.joined(who)}. {' '.join(stories)}",
+                   captions.of_sides(f"Rate of a product of N\u00a0×\u00a0N matrices by {words.joined(who)}.", stories),
                    f"Line plot of the rate over N for {words.listed(list(series))}.", height=70)]
 
 
 def _block_table(view: View, block: list[Point]) -> list[Table]:
     if not block:
         return []
-    return [Table(f"{view.name}_one_block", f"The product by one block. Shares: of the measured FP32 peak, of the GPU and of one multiprocessor. "
-                  f"{words.provenance(view.gpu, block, hollow=False)}", (
+    return [Table(f"{view.name}_one_block", "The product by one block. Shares: of the measured FP32 peak, of the GPU and of one multiprocessor. "
+                  + words.provenance(view.gpu, block, hollow=False), (
                       Column("n", "N", lambda n: f"{n:.0f}"), Column("threads", "threads", numbers.grouped), Column("seconds", "time", numbers.seconds),
                       Column("gflops", "rate", numbers.flops), Column("share_of_one_multiprocessor", "of one multiprocessor", numbers.percent),
                       Column("share_of_gpu", "of the GPU", numbers.percent)), [_row(view, p) for p in block])]
@@ -175,7 +176,7 @@ def _views_table(view: View, pairs: list) -> list[Table]:
              "p": r.p, "verdict": r.verdict, "sums_registers": old.counters.get("registers_per_thread"),
              "views_registers": new.counters.get("registers_per_thread")} for old, new, r in pairs]
     return [Table(f"{view.name}_views", "The tiled product with sums of indices and with views. Registers: per "
-                  f"thread. {words.provenance(view.gpu, [p for old, new, _ in pairs for p in (old, new)], hollow=False)}", (
+                  "thread. " + words.provenance(view.gpu, [p for old, new, _ in pairs for p in (old, new)], hollow=False), (
                       Column("n", "N", lambda n: f"{n:.0f}"), Column("tile", "tile", lambda t: f"{t:.0f}"), Column("sums", "sums", numbers.flops),
                       Column("views", "views", numbers.flops), Column("ratio", "views over sums", numbers.times),
                       Column("verdict", "difference", right=False), Column("sums_registers", "registers, sums", lambda v: f"{v:.0f}"),

@@ -18,6 +18,7 @@ from report.experiment import (
     Table,
     View,
     build,
+    captions,
     fastest,
     leaders,
     numbers,
@@ -217,9 +218,9 @@ def _rates(view: View, made: list[Ladder]) -> Figure:
                 ax.plot([bound] * 2, [first - 0.45, last - 0.55], color=style.ALERT, linewidth=1.1, linestyle=(0, (2, 1)))
             first = last
     caption = ("Cells updated per second by each kernel in its fastest variant, and as a multiple of the bound for one step per pass "
-               f"(dashed: {_roof_text(made)}, divided by {STEP_BYTES}\u00a0bytes). {_provenance(made)}")
+               f"(dashed: {_roof_text(made)}, divided by {STEP_BYTES}\u00a0bytes).")
     beyond = [_label(part, p) for part, p in bars if (found := _share(part, p)) and found.exceeds]
-    return Figure(f"{view.name}_rates", [_row(part, p) for part, p in bars], draw, caption,
+    return Figure(f"{view.name}_rates", [_row(part, p) for part, p in bars], draw, captions.of_sides(caption, _stories(made)),
                   f"Marks of the rates of {words.counted(len(bars), 'kernel')}. Beyond the dashed bound: {words.joined(beyond) or 'none'}.",
                   height=15 + 5.5 * len(bars), half=True)
 
@@ -255,8 +256,8 @@ def _mark_row(ax, i: int, part: Part, p: Point) -> None:
                     va="center_baseline", size=style.SMALL)
 
 
-def _provenance(made: list[Ladder]) -> str:
-    return " ".join(f"{x.part.side.upper()}, {_size(x.rungs[0].point)}: {words.provenance(x.part, ladders.points(x), hollow=False)}" for x in made)
+def _stories(made: list[Ladder]) -> list[str]:
+    return [f"{x.part.side.upper()}, {_size(x.rungs[0].point)}: " + words.provenance(x.part, ladders.points(x), hollow=False) for x in made]
 
 
 def _depths(view: View, part: Part) -> list[Figure]:
@@ -284,7 +285,7 @@ def _depths(view: View, part: Part) -> list[Figure]:
         lines.draw(ax, made, "Steps per pass", "Rate", log_y=True, limit=13, unit=points[0].metric.unit)
         style.plain_ticks(ax.xaxis, depths)
     caption = (f"Rate of {points[0].kernel.title} on the {part.side.upper()} by the steps per pass, {_size(points[0])}; "
-               f"dashed: the bound for one step per pass, times the steps. {words.provenance(part, points)}")
+               f"dashed: the bound for one step per pass, times the steps. " + words.provenance(part, points))
     return [Figure(f"{view.name}_{part.side}_depth", [_row(part, p) | {"depth": _depth(p)} for p in points], draw, caption,
                    "Line plot of the rate by the steps per pass: it increases with them, less than in proportion.", height=55, half=True)]
 
@@ -384,7 +385,7 @@ def _sizes(view: View, ladder: Ladder) -> list[Figure]:
         return []
     points = [p for line in series.values() for p in line]
     caption = (f"Rates on the {ladder.part.side.upper()} by the side of the field, {steps:.0f} steps, each kernel in its fastest variant. "
-               f"{words.provenance(ladder.part, points)}")
+               + words.provenance(ladder.part, points))
     return [Figure(f"{view.name}_{ladder.part.side}_sizes", [_row(ladder.part, p) | {"n": p.n} for p in points],
                    lambda fig: lines.draw(style.axes(fig, 14, 9, 22, 2), [
                        lines.Series(name, [lines.dot(p, p.n) for p in sorted(line, key=lambda p: p.n)]) for name, line in series.items()],
@@ -407,7 +408,7 @@ def _threads(view: View, ladder: Ladder) -> list[Figure]:
     series = {title: [p for (of, _), p in best.items() if of == title] for title, _ in best}
     if not swept or max(len({p.threads for p in line}) for line in series.values()) < 2:
         return []
-    caption = f"Rates by the number of threads, {_size(swept[0])}, each kernel in its fastest variant. {words.provenance(ladder.part, swept)}"
+    caption = f"Rates by the number of threads, {_size(swept[0])}, each kernel in its fastest variant. " + words.provenance(ladder.part, swept)
     return [Figure(f"{view.name}_threads", [_row(ladder.part, p) for p in swept],
                    lambda fig: lines.draw(style.axes(fig, 14, 9, 22, 2), [
                        lines.Series(name, [lines.dot(p, p.threads) for p in line]) for name, line in series.items()],
@@ -423,7 +424,7 @@ def _variants(view: View, ladder: Ladder) -> list[Table]:
     points = [p for group in groups.values() if len(group) > 1 for p in sorted(group, key=lambda p: -p.value)]
     return [Table(f"{view.name}_{ladder.part.side}_variants", f"Variants on the {ladder.part.side.upper()}, the fastest first; bound of one step: "
                   "memory’s roof if each step reads and writes each cell once. "
-                  f"{words.provenance(ladder.part, points, hollow=False)}", (
+                  + words.provenance(ladder.part, points, hollow=False), (
                       Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
                       Column("gcells_per_s", "rate", lambda v: numbers.quantity(v, points[0].metric.unit)),
                       Column("of_bound", "of the bound of one step", numbers.times)), [_row(ladder.part, p) for p in points])] if points else []

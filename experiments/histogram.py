@@ -113,7 +113,7 @@ def _figure(view: View, made: Ladder) -> Figure:
                         textcoords="offset points", size=style.SMALL, color=style.GREY)
     who = "GPU" if part.side == "gpu" else f"CPU, up to {words.counted(max(p.threads for p in points), 'thread')}"
     caption = (f"Bandwidth of the histogram, 1 byte per value, by the share of equal values, the others spread evenly, on the {who}, with "
-               f"{numbers.grouped(points[0].n)} values. Each kernel in its fastest variant. {words.provenance(part, points)}")
+               f"{numbers.grouped(points[0].n)} values. Each kernel in its fastest variant. " + words.provenance(part, points))
     return Figure(f"{view.name}_{part.side}", [_row(part, p) for p in points], draw, caption,
                   f"Line plot of bandwidth by the share of equal values for {words.listed([s[0].kernel.title for s in series])}.",
                   height=66, half=True)
@@ -131,5 +131,5 @@ def _data(view: View, made: Ladder) -> list[Table]:
     rows = [{"kernel": name, "title": title} | {data: at[name, data].value for data in sets if (name, data) in at}
             for name, title in titles.items()]
     return [Table(f"{view.name}_{part.side}_data", f"Bandwidth on the {part.side.upper()} by data at {made.size_text}: values spread over all 256 or "
-                  f"over few values, and with equal neighbours. {words.provenance(part, list(at.values()), hollow=False)}", (
+                  f"over few values, and with equal neighbours. " + words.provenance(part, list(at.values()), hollow=False), (
                       Column("title", "kernel", right=False, wide=True), *(Column(d, d, numbers.bandwidth) for d in sets)), rows)]

@@ -5,7 +5,7 @@ from statistics import median
 
 from report.claims.judgement import Judged, One
 from report.claims.values import divide, of_rate, within
-from report.experiment import Column, Figure, Part, Point, Section, Table, View, numbers, words
+from report.experiment import Column, Figure, Part, Point, Section, Table, View, captions, numbers, words
 
 CHASE, CHAINS = "chase", "chains"
 PAGE = 1 << 20
@@ -296,12 +296,18 @@ def _latency_figure(view: View, walks: dict[str, dict]) -> list[Figure]:
         low, high = ax.get_xlim()
         style.plain_ticks(ax.xaxis, [2.0**k for k in range(12, 40, 3) if low <= 2**k <= high])
         ax.xaxis.set_major_formatter(lambda n, _: numbers.binary(n).replace(".00", "").replace(".0", ""))
-    story = " ".join(words.provenance(part, [p for _, _, points in some for p in points])
-                     for part in view.timed_parts if (some := [x for x in shown if x[0] is part]))
+    stories = [words.provenance(part, [p for _, _, points in some for p in points])
+               for part in view.timed_parts if (some := [x for x in shown if x[0] is part])]
     strides = " and ".join(f"{int(s)}" for s in sorted({r["stride"] for r in rows}))
-    caption = (f"Time of a load that depends on the one before: one thread walks along a random cycle of nodes {strides} bytes apart. {story}")
+    caption = captions.of_sides("Time of a load that depends on the one before: one thread walks along a random cycle of nodes "
+                                f"{strides} bytes apart.", stories)
     return [Figure(f"{view.name}_walk", rows, draw, caption,
                    "Log-log line plot of the time of a load by the size of the array: it increases with every level.", height=66)]
+
+
+def _stories(view: View, curves: list[Curve], hollow: bool = True) -> list[str]:
+    return [words.provenance(part, [p for c in some for p in c.points], hollow) for part in view.timed_parts
+            if (some := [c for c in curves if c.part is part])]
 
 
 def _little_rows(curves: list[Curve]) -> list[dict]:
@@ -330,10 +336,10 @@ def _little_figure(view: View, curves: list[Curve], what: str, unit: str) -> lis
         ax.set_ylim(low, high)
         powers = [2**k for k in range(0, 21, 3) if ax.get_xlim()[0] <= 2**k <= ax.get_xlim()[1]]
         style.plain_ticks(ax.xaxis, powers)
-    story = " ".join(words.provenance(part, [p for c in some for p in c.points])
-                     for part in view.timed_parts if (some := [c for c in curves if c.part is part]))
-    caption = (f"Little’s law: rates of one core and one multiprocessor by the number of {what} in flight. Thin lines: this number over "
-               f"the latency of one, up to the best rate{'; SM: multiprocessor' if any(c.part.side == 'gpu' for c in curves) else ''}. {story}")
+    caption = captions.of_sides(
+        f"Little’s law: rates of one core and one multiprocessor by the number of {what} in flight. Thin lines: this number over "
+        f"the latency of one, up to the best rate{'; SM: multiprocessor' if any(c.part.side == 'gpu' for c in curves) else ''}.",
+        _stories(view, curves))
     return [Figure(f"{view.name}_{what.replace('-', '_')}", _little_rows(curves), draw, caption,
                    f"Log-log line plot of the rate by the number of independent {what}.", height=64, half=True)]
 
@@ -354,14 +360,13 @@ def _little_table(view: View, curves: list[Curve]) -> list[Table]:
     rows = [{"title": f"{_side(c.part)} {c.title}", "what": "loads" if _is_walk(c) else "multiply-adds",
              "latency": c.latency, "rate": _rate(c.best), "needed": c.needed, "under_way": _under_way(c.best),
              "bytes": c.needed * LINE[c.part.side] if _is_walk(c) else None} for c in curves]
-    story = " ".join(words.provenance(part, [p for c in some for p in c.points], hollow=False)
-                     for part in view.timed_parts if (some := [c for c in curves if c.part is part]))
     sector = f"; bytes: in lines of {LINE['cpu']} bytes on the CPU and sectors of {LINE['gpu']} bytes on the GPU"
     columns = (Column("title", "", right=False, wide=True), Column("what", "operations", right=False),
                Column("latency", "latency of one", numbers.seconds), Column("rate", "best rate", lambda v: numbers.si(v, "/s")),
                Column("needed", "latency × rate", numbers.significant), Column("under_way", "in flight at the best rate", numbers.grouped),
                Column("bytes", "latency × rate, bytes", numbers.binary))
-    return [Table(f"{view.name}_little", f"Operations that must be in flight: latency times rate{sector}. {story}",
+    caption = captions.of_sides(f"Operations that must be in flight: latency times rate{sector}.", _stories(view, curves, hollow=False))
+    return [Table(f"{view.name}_little", caption,
                   [c for c in columns if any(r[c.key] is not None for r in rows)], rows)]
 
 
@@ -377,6 +382,6 @@ def _tables(view: View, walks: dict) -> list[Table]:
             made.append(Table(f"{view.name}_{part.side}_walks", f"Time of a load on the {part.side.upper()}: every walk of one walker. Working "
                               "set: bytes of the array, walked at this stride (bytes) and in this order"
                               f"{'; cycles: at the clock of the samples' if part.side == 'gpu' else ''}. "
-                              f"{words.provenance(part, points, hollow=False)}",
+                              + words.provenance(part, points, hollow=False),
                               [c for c in columns if any(r[c.key] is not None for r in rows)], rows))
     return made

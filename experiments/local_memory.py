@@ -142,7 +142,7 @@ def _figure(view: View, timed: list[Point]) -> Figure:
             ax.annotate(f"by {roof.label}", (0, level / factor), xycoords=("axes fraction", "data"), xytext=(3, 2), textcoords="offset points",
                         size=style.SMALL, color=style.GREY)
     caption = ("Short columns sorted by the same comparisons, one column per thread, by the length of the thread’s array and the place of the array. "
-               f"Grey: memory’s bound at 8\u00a0B per key. {words.provenance(view.gpu, points)}")
+               "Grey: memory’s bound at 8\u00a0B per key. " + words.provenance(view.gpu, points))
     return Figure(f"{view.name}_places", [_row(view.gpu, p, {}) for p in points], draw, caption,
                   "Line plot of the rate by the array's length, for each place of the array.", height=66)
 
@@ -166,7 +166,7 @@ def _table(view: View, timed: list[Point], counted: dict) -> Table:
     return Table(f"{view.name}_points", f"Every place and length: {'registers and local memory per thread by the compiler; ' if measured else ''}accesses to the array "
                  "per key, and wavefronts per warp access, "
                  f"counted{words.counted_at(view.counts, {p.kernel.family for p in counted.values()}, 'n')} in shared memory. "
-                 f"{words.provenance(part, timed, hollow=False)}", (
+                 + words.provenance(part, timed, hollow=False), (
                      Column("title", "place", right=False, wide=True), Column("keys", "elements", lambda v: f"{v:.0f}"),
                      Column("accesses_per_key", "accesses", numbers.significant),
                      Column("wavefronts_per_access", "wavefronts", numbers.significant), *measured), rows)

@@ -13,6 +13,7 @@ from report.experiment import (
     Section,
     Table,
     View,
+    captions,
     fastest,
     judge,
     numbers,
@@ -263,15 +264,14 @@ def _pareto(view: View, spots: list[Spot]) -> Figure:
     sides = "Small panels: the GPU, one function each; large panel: the CPU. " if gpu and cpu else ""
     caption = (f"Speed against the largest error in units in the last place (ULP): up and left is better. {sides}"
                f"{'Numbers: the degree of a polynomial. ' if any(s.speed.tunables.get('degree') for s in gpu) else ''}"
-               f"Dotted: {ROUNDED}\u00a0ULP, correctly rounded. Errors: over the arguments for which the implementation states a bound. "
-               f"{_provenance(spots)}")
-    return Figure(f"{view.name}_pareto", [_row(s) for s in spots], draw, caption,
+               f"Dotted: {ROUNDED}\u00a0ULP, correctly rounded. Errors: over the arguments for which the implementation states a bound.")
+    return Figure(f"{view.name}_pareto", [_row(s) for s in spots], draw, captions.of_sides(caption, _stories(spots)),
                   "Panels of speed by error: faster implementations have larger errors.", height=height)
 
 
-def _provenance(spots: list[Spot]) -> str:
+def _stories(spots: list[Spot]) -> list[str]:
     parts = sorted({id(s.part): s.part for s in spots}.values(), key=lambda part: part.side, reverse=True)
-    return " ".join(words.provenance(part, [s.speed for s in spots if s.part is part], hollow=False) for part in parts)
+    return [words.provenance(part, [s.speed for s in spots if s.part is part], hollow=False) for part in parts]
 
 
 def _axes(ax, spots: list[Spot], every: list[Spot]) -> str:
@@ -355,7 +355,7 @@ def _table(view: View, part: Part, spots: list[Spot]) -> Table:
                "arguments, evenly by bit pattern. Bound for: the share of arguments with a stated bound; largest error and of its bound: over "
                "these arguments. Anywhere and not rounded: where neither result is NaN, the largest error and the share not correctly "
                "rounded. NaN: the share where only one of the two is NaN; no bound is stated there. "
-               f"{_beyond_domain(mine)}{words.provenance(part, [s.speed for s in mine], hollow=False)}")
+               f"{_beyond_domain(mine)}" + words.provenance(part, [s.speed for s in mine], hollow=False))
     return Table(f"{view.name}_{part.side}", caption, (
         Column("function", "function", right=False), Column("implementation", "by", right=False, wide=True),
         Column("results_per_s", "speed", lambda v: numbers.quantity(v, "result/s")),
@@ -378,7 +378,7 @@ def _slow(view: View, part: Part) -> list[Table]:
     rows = [{"function": p.sizes[FUNCTION], "implementation": _name(p), "data": p.data, "results_per_s": p.value,
              "usual": usual.value, "ratio": usual.value / p.value, "run": part.run.path.name} for usual, p in pairs]
     return [Table(f"{view.name}_{part.side}_arguments", f"Unusual arguments on the {part.side.upper()}: the time of a "
-                  f"result relative to usual arguments. {passes}{words.provenance(part, [p for p in part.timed() if p.name in names], hollow=False)}", (
+                  f"result relative to usual arguments. {passes}" + words.provenance(part, [p for p in part.timed() if p.name in names], hollow=False), (
                       Column("function", "function", right=False), Column("implementation", "by", right=False, wide=True),
                       Column("data", "arguments", right=False),
                       Column("results_per_s", "speed", lambda v: numbers.quantity(v, "result/s")),

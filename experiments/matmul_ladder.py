@@ -1,7 +1,7 @@
 """The GPU's ladder: each rung's rate, gain and nearest roof; its intensities; the top rung compared with the libraries."""
 
 from report.experiment import Figure, Ladder, Point, Section, View, build, words
-from report.sections import ladders
+from report.sections import ladders, steps
 
 
 def section(view: View) -> Section | None:
@@ -13,11 +13,12 @@ def section(view: View) -> Section | None:
     pair = pair if len(pair) == 2 else []
     how = f"useful operations over bytes by {ladder.part.counter_tool or 'hardware counters'}, {words.EMPTY_CACHES}, 128\u00a0B per wavefront of L1, which also serves shared memory"
     levels = ladders.hierarchy(view.name, ladder, ladders.chosen(ladder, pair), how)
+    rungs = ladders.rungs_figure(view.name, ladder)
     return Section(
         ladders.finding(ladder),
-        figures=[ladders.rungs_figure(view.name, ladder), *([levels] if levels else []), *ladders.over_peers(view.name, ladder)],
+        figures=[rungs, *([levels] if levels else []), *ladders.over_peers(view.name, ladder)],
         answer=[f"{ladders.climb(ladder, 'the GPU’s kernels')}."],
-        first=_roofline(view, ladder, pair), ladders=[ladder],
+        first=_roofline(view, ladder, pair), ladders=[ladder], slide=rungs, paper=[rungs, steps.table(view.name, ladder)],
         appendix=[ladders.table(view.name, ladder), *ladders.speed_of_light(view.name, ladder), *ladders.cold(view.name, ladder),
                   *ladders.missing(ladder)])
 
@@ -38,7 +39,7 @@ def _roofline(view: View, ladder: Ladder, pair: list[Point]) -> Figure | None:
     opened, axis = _opened(shown)
     caption = (f"Roofline of the GPU at {ladder.size_text}, {words.type_name(ladder.type)}. Filled: useful operations per "
                f"requested byte{opened}. Solid: measured roofs; dashed: data sheet; dotted: textbook’s naive kernel and 16 × 16 tiles. {key}. "
-               f"{words.provenance(ladder.part, ladders.points(ladder), hollow=False)}")
+               + words.provenance(ladder.part, ladders.points(ladder), hollow=False))
 
     def draw(fig) -> None:
         ax = style.axes(fig, 16, 9, 1.5, 1)

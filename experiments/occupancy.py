@@ -128,7 +128,7 @@ def _sweep_figure(view: View, swept: dict[str, list[Point]]) -> Figure:
         ax.set_xticks(TICKS)
     reached = any(_achieved(view.gpu, p) is not None for p in points)
     caption = (f"Occupancy lowered by unused shared memory, {points[0].size_text}{'; upright ticks: achieved occupancy by hardware counters' if reached else ''}. "
-               f"{words.provenance(view.gpu, points)}")
+               + words.provenance(view.gpu, points))
     return Figure(f"{view.name}_sweep", [_row(view.gpu, p) for p in points], draw, caption,
                   "Line plot of throughput by theoretical occupancy.", height=60, half=True)
 
@@ -143,7 +143,7 @@ def _block_figure(view: View, blocks: dict[str, list[Point]]) -> Figure:
         lines.draw(ax, series, "Threads in a block", "Performance", limit=12, unit=points[0].metric.unit)
     shares = sorted({numbers.occupancy(p.counters[OCCUPANCY]) for p in points})
     caption = (f"Performance by the number of threads in a block, {points[0].size_text}, at {words.joined(shares)} theoretical "
-               f"occupancy. {words.provenance(view.gpu, points)}")
+               f"occupancy. " + words.provenance(view.gpu, points))
     return Figure(f"{view.name}_blocks", [_row(view.gpu, p) for p in points], draw, caption,
                   "Line plot of throughput by the number of threads in a block.", height=60, half=True)
 
@@ -179,10 +179,10 @@ def _first(view: View, swept: dict[str, list[Point]]) -> Figure:
             marks.draw(ax, shown[-1], sheet)
         marks.label(ax, shown, sheet)
     caption = (f"Occupancy against throughput at {points[0].size_text}. Lines: occupancy lowered by unused shared memory, "
-               f"nothing else changed. {words.provenance(view.gpu, points)}")
+               f"nothing else changed. " + words.provenance(view.gpu, points))
     if beside:
         story = words.provenance(beside[0][0].part, [p for _, p in beside])
-        caption += f" Diamonds: each kernel of the ladder at its own occupancy, with its number on the ladder. {story}"
+        caption += " Diamonds: each kernel of the ladder at its own occupancy, with its number on the ladder. " + story
     return Figure(f"{view.name}_throughput", [_row(view.gpu, p) for p in points] + [_row(x.part, p) for x, p in beside],
                   draw, caption, "Plot of throughput by occupancy: the fastest kernels have low occupancy.",
                   height=84, half=True)
@@ -198,7 +198,7 @@ def _table(view: View, points: list[Point]) -> Table:
     is_read = any(r["occupancy_achieved"] is not None for r in rows)
     return Table(f"{view.name}_points", "Occupancy and throughput, every point. Shared added: unused shared memory per block that lowers the "
                   f"occupancy; theoretical: by the model, with the resource that limits it{'; achieved: by hardware counters' if is_read else '; no hardware counters were read for these points'}. "
-                  f"{words.provenance(view.gpu, points)}", (
+                  + words.provenance(view.gpu, points), (
         Column("title", "kernel", right=False), Column("size", "size"),
         Column("threads_per_block", "threads/block", lambda v: f"{v:.0f}"),
         Column("shared_bytes_added", "shared added", numbers.binary),

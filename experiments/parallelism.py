@@ -305,7 +305,7 @@ def _growth_figure(view: View, growth: dict[str, list[Point]]) -> list[Figure]:
         ax.xaxis.set_major_formatter(lambda n, _: _power(n))
     shape = ", ".join(f"{v:g} {'threads per block' if k == 'block' else 'chains per thread'}" for k, v in view.settings["growth"].items())
     caption = (f"From one thread to many waves, as shares of the peak and of the bandwidth of memory; in flight: loads per "
-               f"thread ({shape}; one smaller block where there are fewer threads). {words.provenance(part, points)}")
+               f"thread ({shape}; one smaller block where there are fewer threads). " + words.provenance(part, points))
     return [Figure(f"{view.name}_growth", [_row(part, p) for p in points], draw, caption,
                    "Log-log line plot of the share of the roof by the number of threads.", height=60, half=True)]
 
@@ -331,7 +331,7 @@ def _chain_figure(view: View, chains: dict[float, list[Point]]) -> list[Figure]:
                   for each, line in chains.items()]
         lines.draw(ax, series, "Warps per multiprocessor", "Share of the peak [%]", limit=12)
         ax.axhline(100, color=style.GREY, linewidth=0.8, zorder=1)
-    caption = f"Rates by warps per multiprocessor and independent chains per thread, as shares of the peak. {words.provenance(part, points)}"
+    caption = "Rates by warps per multiprocessor and independent chains per thread, as shares of the peak. " + words.provenance(part, points)
     return [Figure(f"{view.name}_chains", [_row(part, p) for p in points], draw, caption,
                    "Line plot of the share of the peak by warps, one line per number of chains.", height=60, half=True)]
 
@@ -363,7 +363,7 @@ def _wave_figure(view: View, waves: dict[bool, list[Point]]) -> list[Figure]:
     few = next((_resident(line[0]) for is_few, line in waves.items() if is_few), None)
     caption = (f"The last wave: rates by the number of blocks per multiprocessor ({sms:.0f} multiprocessors). Lines: the work divided by the whole waves "
                f"that it takes, with {'one block' if False in waves else ''}"
-               f"{' and ' if len(waves) > 1 else ''}{f'{few:.0f} blocks' if few else ''} per multiprocessor and wave. {words.provenance(part, points)}")
+               f"{' and ' if len(waves) > 1 else ''}{f'{few:.0f} blocks' if few else ''} per multiprocessor and wave. " + words.provenance(part, points))
     return [Figure(f"{view.name}_waves", [_row(part, p) for p in points], draw, caption,
                    "Points of a saw-tooth: the rate drops whenever one block begins a new wave.", height=60, half=True)]
 
@@ -388,7 +388,7 @@ def _core_figure(view: View, core: dict[str, list[Point]]) -> list[Figure]:
         lines.draw(ax, series, "Independent chains", "Share of the best rate [%]", limit=13, ylim=(0, 112))
     best = [f"{title}: {numbers.rate(max(line, key=lambda p: p.value))}" for title, line in core.items()]
     caption = (f"Chains of multiply-adds on one thread of the CPU, as shares of the best rate ({'; '.join(best)}). "
-               f"{words.provenance(part, points)}")
+               + words.provenance(part, points))
     return [Figure(f"{view.name}_core", [_row(part, p) for p in points], draw, caption,
                    "Line plot of one core's rate by the number of independent chains.", height=60, half=True)]
 
@@ -412,7 +412,7 @@ def _team_figure(view: View, team: dict[str, list[Point]]) -> list[Figure]:
         lines.draw(ax, series, "Threads", "Times the rate of one thread", limit=13, log_y=True)
         most = max(p.threads for p in points)
         ax.plot([1, most], [1, most], color=style.GREY, linewidth=0.8, zorder=1)
-    caption = f"Threads of the CPU: rates of multiply-adds and of reading memory, relative to one thread; grey: proportional. {words.provenance(part, points)}"
+    caption = "Threads of the CPU: rates of multiply-adds and of reading memory, relative to one thread; grey: proportional. " + words.provenance(part, points)
     return [Figure(f"{view.name}_team", [_row(part, p) for p in points], draw, caption,
                    "Log-log line plot of the speed-up by the number of threads.", height=60, half=True)]
 
@@ -432,5 +432,5 @@ def _tables(view: View) -> list[Table]:
         if rows:
             made.append(Table(f"{view.name}_{part.side}_points", f"Parallelism on the {part.side.upper()}: every point. Chains: of dependent operations, per thread"
                               f"{'; shared added: unused shared memory per block' if part.side == 'gpu' else ''}; of the roof: for the kernel’s resource and threads. "
-                              f"{words.provenance(part, points, hollow=False)}", known, rows))
+                              + words.provenance(part, points, hollow=False), known, rows))
     return made

@@ -2,7 +2,7 @@
 
 from report.data.counted import operations
 from report.data.view import order
-from report.experiment import Column, Figure, Part, Point, Section, Table, View, numbers, words
+from report.experiment import Column, Figure, Part, Point, Section, Table, View, captions, numbers, words
 
 ROW, LEFT, RIGHT, ABOVE, BELOW = 4.0, 52.0, 66.0, 5.0, 9.0
 """Millimetres of a line of the figure, and of the margins of its axes."""
@@ -147,13 +147,13 @@ def _figure(view: View, here: list[Point]) -> Figure:
     caption = (f"Operations per byte that the code loads from global memory, {here[0].size_text}, "
                f"{words.type_name(here[0].kernel.type)}. Formula: useful operations over declared bytes. Counted: executed "
                f"operations over loaded bytes, by running the kernel in the emulator. {MEASURED} Sectors: 32-byte sectors per load request of a "
-               f"warp. Dotted: the textbook’s values. Emulator: {view.counts.label}")
-    if any(line["measured"] for line in lines):
-        caption += f"; {view.counts.counter_tool} on {view.counts.counter_machine}"
+               f"warp. Dotted: the textbook’s values.")
+    stories = ["Emulator: " + words.provenance(view.counts, ())]
+    stories += [f"{view.counts.counter_tool} on {view.counts.counter_machine}."] if any(line["measured"] for line in lines) else []
     close = sum(bool(line["formula"] and line["counted"] and abs(line["formula"] / line["counted"] - 1) < 0.01) for line in lines)
     guides = sorted({value for _, value in _claimed(view, here)})
     return Figure(f"{view.name}_ways", [_row(view.counts, p) for p in here], lambda fig: _draw(fig, lines, guides),
-                  f"{caption}.", f"Dot plot of operations per byte by kernel: formula and count coincide in {close} of {len(lines)} rows.",
+                  captions.of_sides(caption, stories), f"Dot plot of operations per byte by kernel: formula and count coincide in {close} of {len(lines)} rows.",
                   height=ABOVE + BELOW + ROW * len(lines))
 
 

@@ -150,7 +150,7 @@ def _figure(view: View, capped: list[Point]) -> Figure:
                 ax.annotate(fastest(beside).kernel.title, (0, rate(fastest(beside)).y), xycoords=("axes fraction", "data"), xytext=(2, 2),
                             textcoords="offset points", size=style.SMALL, color=style.GREY)
     caption = (f"{words.sentence(best.kernel.title)[:-1]}, {best.size_text}, with capped registers: rate, theoretical occupancy and "
-               f"the bytes that the compiler spills to local memory. {words.provenance(view.gpu, capped)}")
+               f"the bytes that the compiler spills to local memory. " + words.provenance(view.gpu, capped))
     return Figure(f"{view.name}_caps", [_row(view.gpu, p) for p in capped + beside], draw, caption,
                   "Three line plots by the cap on registers: rate, occupancy and spilled bytes.", height=58)
 
@@ -176,7 +176,7 @@ def _table(view: View) -> Table:
     is_read = any(r["occupancy_achieved"] is not None for r in rows)
     return Table(f"{view.name}_points", "Registers capped, every point. Registers and spilled local memory: per thread; blocks/SM: resident per "
                   f"multiprocessor; theoretical{' and achieved: the occupancy by the model and by hardware counters' if is_read else ': the occupancy by the model'}. "
-                  f"{words.provenance(view.gpu, points, hollow=False)}", (
+                  + words.provenance(view.gpu, points, hollow=False), (
         Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
         Column("registers_per_thread", "registers", lambda v: f"{v:.0f}"), Column("local_bytes_per_thread", "spilled", numbers.binary),
         Column("blocks_per_sm", "blocks/SM", lambda v: f"{v:.0f}"), Column("occupancy_theoretical", "theoretical", numbers.occupancy),

@@ -183,7 +183,7 @@ def _figure(view: View, part: Part | None, points: list[Point]) -> list[Figure]:
                         textcoords="offset points", size=style.SMALL, color=style.GREY)
     others = " Only the fastest library is shown." if part.side == "gpu" and len(peers) > 1 else ""
     caption = (f"Bandwidth of the product of M\u00a0×\u00a016 and 16\u00a0×\u00a0N on the {part.side.upper()}, decimal, each matrix counted "
-               f"once.{others} {words.provenance(part, [p for x in shown for p in x])}")
+               f"once.{others} " + words.provenance(part, [p for x in shown for p in x]))
     return [Figure(f"{view.name}_{part.side}", [_row(part, p) for p in points], draw, caption,
                    f"Line plot of bandwidth by M = N for {words.listed([x[0].kernel.title for x in shown])}.", height=66, half=True)]
 
@@ -210,7 +210,7 @@ def _step_table(view: View, points: list[Point], steps: list[Point], gains: dict
     return [Table(f"{view.name}_steps", f"The product at {here[0].size_text}. 2³⁰ B/s: the source’s formula, which divides by 1024³. GB/s: the same bytes in "
                   f"decimal units, each matrix counted once. {moved}Loaded: bytes that "
                   "the code loads per byte of the matrices. Gain: speed relative to the first step. Last columns: the source’s values. "
-                  f"{words.provenance(view.gpu, here, hollow=False)}", known, rows)]
+                  + words.provenance(view.gpu, here, hollow=False), known, rows)]
 
 
 def _count_table(view: View, counts: dict[str, Point]) -> list[Table]:
@@ -234,7 +234,7 @@ def _all_table(view: View, part: Part | None, points: list[Point]) -> list[Table
         return []
     rows = [_row(part, p) for p in sorted(points, key=lambda p: (_area(p), p.size_key, p.kernel.order))]
     return [Table(f"{view.name}_{part.side}_points", f"Every size on the {part.side.upper()}, each kernel in its fastest variant. 2³⁰ B/s, GB/s: as for the steps. "
-                  f"{words.provenance(part, points, hollow=False)}", (
+                  + words.provenance(part, points, hollow=False), (
                       Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
                       Column("seconds", "time", numbers.seconds), Column("gib_per_s", "2³⁰ B/s", numbers.significant),
                       Column("gbytes_per_s", "GB/s", numbers.significant), Column("gflops", "rate", numbers.flops)), rows)]

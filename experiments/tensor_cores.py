@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from math import log2
 
-from report.data.limits import mean_power
+from report.data.limits import POWER, mean_power
 from report.data.roofs import told
 from report.experiment import (
     Column,
@@ -46,13 +46,25 @@ def section(view: View) -> Section | None:
     if not made:
         return None
     main, rest = made[0], made[1:]
+    errors, types = _error_figure(view, part), _table(view, made)
+    here = _table(view, made, main.size_text)
     return Section(
         words.paragraphs([ladders.finding(main), *_types_text(rest), *_accuracy_text(part), *_energy_text(main), *_power_text(main)]),
-        ladders=made,
-        figures=[ladders.rungs_figure(f"{view.name}_gpu", main), *_figure(view, made), *_error_figure(view, part),
+        ladders=made, answer=_answer(main), paper=[*here, *errors],
+        figures=[ladders.rungs_figure(f"{view.name}_gpu", main), *_figure(view, made), *errors,
                  *ladders.over_peers(f"{view.name}_gpu", main), *_energy_figure(view, made), *_power_figures(view, main)],
-        tables=[*_table(view, made), *_error_table(view, part)],
+        tables=[*types, *_error_table(view, part)],
         appendix=[*_layouts_table(view, made), *(x for i, ladder in enumerate(made) for x in _appendix(f"{view.name}_{ladder.type if i else 'gpu'}", ladder))])
+
+
+def _answer(main: Ladder) -> list[str]:
+    """For the first page: the fastest rung, and whether the board's power limits it rather than arithmetic."""
+    best = main.fastest
+    if not best.share:
+        return []
+    limited = ": the board’s power limits them, not arithmetic" if best.use.limit == POWER else ""
+    return [f"On the tensor cores {words.type_name(main.type)} products of {main.size_text} reach {numbers.rate(best.point)} ({ladders.named(main, is_inside=True)}), "
+            f"{words.of_peak(best.share)}{limited}."]
 
 
 def _appendix(stem: str, ladder: Ladder) -> list:
@@ -104,8 +116,11 @@ def _is_of_layout(ladder: Ladder, point: Point) -> bool:
     return not _is_of_size(ladder, point)
 
 
-def _table(view: View, made: list[Ladder]) -> list[Table]:
-    return _beside_libraries(f"{view.name}_types", made, _is_of_size,
+def _table(view: View, made: list[Ladder], size_text: str = "") -> list[Table]:
+    """At every size, or at one alone."""
+    def is_wanted(ladder: Ladder, point: Point) -> bool:
+        return _is_of_size(ladder, point) and size_text in ("", point.size_text)
+    return _beside_libraries(f"{view.name}_{'at_one_size' if size_text else 'types'}", made, is_wanted,
                              "For each type of the inputs, by size: the top rung, which no rung exceeds significantly at the ladder’s size, its "
                              "share of the type’s measured roof and of this roof at the rung’s clock, and the "
                              "fastest library with the same order of the operands. W: the board’s mean power. INT8: operations on integers, GOP/s.")
@@ -127,7 +142,7 @@ def _beside_libraries(name: str, made: list[Ladder], is_wanted: Callable[[Ladder
                Column("over", "over the library", numbers.times), Column("library", "library", right=False, wide=True))
     known = [c for c in columns if any(row.get(c.key) is not None for row in rows)]
     watts = words.energy(points) if any(row["power_w"] for row in rows) else ""
-    return [Table(name, f"{caption} {watts}{words.provenance(made[0].part, points, hollow=False)}", known, rows)] if rows else []
+    return [Table(name, f"{caption} {watts}" + words.provenance(made[0].part, points, hollow=False), known, rows)] if rows else []
 
 
 def _figure(view: View, made: list[Ladder]) -> list[Figure]:
@@ -143,7 +158,7 @@ def _figure(view: View, made: list[Ladder]) -> list[Figure]:
         ax = style.axes(fig, 16, 9, 14, 2)
         series = [lines.Series(words.type_name(t), [lines.dot(p, p.n) for p in points]) for t, points in shown.items()]
         lines.draw(ax, series, "N", "Performance", unit=every[0].metric.unit)
-    caption = (f"Rates by size, with the top rung of each type{'; INT8: operations on integers, OP/s' if 'int8' in shown else ''}. {words.provenance(made[0].part, every)}")
+    caption = (f"Rates by size, with the top rung of each type{'; INT8: operations on integers, OP/s' if 'int8' in shown else ''}. " + words.provenance(made[0].part, every))
     return [Figure(f"{view.name}_rates", [r for r in _rows(made, Ladder.is_along) if r["type"] in shown], draw, caption,
                    "Line plot of the fastest kernel’s rate by matrix size, one line per data type.", height=60, half=True)]
 
@@ -243,7 +258,7 @@ def _error_figure(view: View, part: Part | None) -> list[Figure]:
              "largest_error": _error(p), "of_inputs": INPUTS.get(p.kernel.type, 0.0), "is_on_front": p in front} for p in shown]
     caption = (f"The cost of accuracy at {shown[0].size_text}: rates against the largest error of an element over |A||B|, on random "
                "inputs; for narrower types plus the largest error of rounding the inputs to the type. The line joins the kernels that "
-               f"no other kernel exceeds in both speed and accuracy. {words.provenance(part, shown, hollow=False)}")
+               f"no other kernel exceeds in both speed and accuracy. " + words.provenance(part, shown, hollow=False))
     return [Figure(f"{view.name}_errors", rows, draw, caption, "Plot of the rates of kernels against their largest errors.", height=70)]
 
 
@@ -308,7 +323,7 @@ def _error_table(view: View, part: Part | None) -> list[Table]:
     known = [c for c in columns if any(row.get(c.key) is not None for row in rows)]
     inputs = words.joined([text for column, text in JUDGED_ON.items() if any(column in row for row in rows)])
     return [Table(f"{view.name}_accuracy", "Products of float32 matrices: rates on random inputs, and the largest error of an element over "
-                  f"|A||B| in units of 2⁻²⁴, {inputs}. {words.provenance(part, points, hollow=False)}", known, rows)]
+                  f"|A||B| in units of 2⁻²⁴, {inputs}. " + words.provenance(part, points, hollow=False), known, rows)]
 
 
 # The energy of operations, and the clock
@@ -382,7 +397,7 @@ def _energy_figure(view: View, made: list[Ladder]) -> list[Figure]:
     part = made[0].part
     caption = (f"Energy per operation against the rate at {shown[0].size_text}: all rungs in {words.type_name(made[0].type)}, and for each "
                "further type the fastest rung and library. The energy is the whole board’s, and the rate is sustained by a kernel that runs "
-               f"repeatedly for 0.7\u00a0s; grey lines: equal power. {words.energy(shown)}{words.provenance(part, shown, hollow=False)}")
+               f"repeatedly for 0.7\u00a0s; grey lines: equal power. {words.energy(shown)}" + words.provenance(part, shown, hollow=False))
     return [Figure(f"{view.name}_energy", rows, draw, caption, "Plot of the energy per operation against the rate, one mark per kernel.",
                    height=70)]
 
@@ -422,7 +437,7 @@ def _power_figures(view: View, main: Ladder) -> list[Figure]:
             if limit:
                 lines.roof(ax, limit, f"limit {limit:g}\u00a0W", is_crossed=False)
         caption = (f"{_state_text(key, main.part)} by size in {words.type_name(main.type)}. {words.energy(every) if key == 'power_w' else ''}"
-                   f"{words.provenance(main.part, every, hollow=False)}")
+                   + words.provenance(main.part, every, hollow=False))
         rows = [{"kernel": p.kernel.name, "title": p.title, "n": p.n, key: p.counters[key], "throttled": p.counters.get("throttled")}
                 for p in every]
         made.append(Figure(f"{view.name}_{name}", rows, draw, caption, f"Line plot of the {title.lower()} by matrix size.", height=52, half=True))

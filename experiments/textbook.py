@@ -121,7 +121,8 @@ def section(view: View) -> Section | None:
     texts = [*(_here(view, base) or _model_here(view, every)), *_memory(measured), *_path(base), *_most(view, base, measured),
              *_unmerged(view, every), *_old(view, every)]
     shown = [s for s in every if s.left]
-    return Section(words.paragraphs(texts), figures=[_figure(view, shown)] if shown else [],
+    figures = [_figure(view, shown)] if shown else []
+    return Section(words.paragraphs(texts), figures=figures, paper=figures,
                    tables=[_table(view, f"{view.name}_shares", _telling(every), "In the textbook’s blocks. ")],
                    answer=_answer(view, base),
                    appendix=[_table(view, f"{view.name}_settings", [*measured, *modelled], "Every setting. ")])
@@ -392,7 +393,7 @@ def _figure(view: View, shown: list[Setting]) -> Figure:
         caption += (f"{'Other marks: m' if True in seen else 'M'}odelled; each time is the longest of bytes over memory’s bandwidth, operations over the peak and "
                     "wavefronts of the L1’s data path. ")
     caption += f"Dashed: the textbook’s model, {view.settings['width']} times that share, and 1 where caches do the tiles’ work. "
-    caption += f"{_origin(shown)}{_provenance(view, shown)}"
+    caption += _origin(shown) + _provenance(view, shown)
     return Figure(f"{view.name}_factor", [_row(s) for s in shown], draw, caption,
                   "Scatter plot of the factor by the share of bytes that leave the multiprocessors, with the textbook’s line.", height=66)
 
@@ -436,7 +437,7 @@ def _row(s: Setting) -> dict:
 def _table(view: View, name: str, settings: list[Setting], what: str) -> Table:
     caption = (f"{what}Shares of both kernels’ requested bytes that merging, L1, L2 and DRAM serve, in per cent; below 0 where more is "
                "fetched than requested. Factor: the speed of tiled over naive. Limits: of both kernels. ")
-    caption += f"{_origin(settings, shares=True)}{_provenance(view, settings)}"
+    caption += _origin(settings, shares=True) + _provenance(view, settings)
     return Table(name, caption, (
         Column("setting", "setting", right=False, wide=True), Column("where", "GPU", right=False), Column("factor", "factor", numbers.times),
         *(Column(f"{who}_{level}", f"{who}: {level}" if level == LEVELS[0] else level, _percent) for who in ("naive", "tiled") for level in LEVELS),

@@ -138,7 +138,7 @@ def _figure(view: View, timed: list[Point]) -> Figure:
         if known:
             _occupancy(style.axes(fig, style.WIDTH - 40, 9, 2, 3), known)
     caption = (f"Tiled products by the width of the tile, {points[0].size_text}: rate and theoretical occupancy. Beyond a width of {THREADS} "
-               f"each thread computes several elements. {words.provenance(view.gpu, points)}")
+               f"each thread computes several elements. " + words.provenance(view.gpu, points))
     return Figure(f"{view.name}_rates", [_row(view.gpu, p) for p in points], draw, caption,
                   "Line plot of the rate by the width of the tile, and a dot plot of the occupancy.", height=60)
 
@@ -216,7 +216,7 @@ def _table(view: View, timed: list[Point]) -> Table:
     points = sorted(timed, key=lambda p: (p.n or 0, p.tunables[TILE], p.kernel.order))
     return Table(f"{view.name}_points", "Every measured width. Threads and shared memory: per block; registers: per thread; OP/B: "
                   "useful operations per byte requested. "
-                  f"{words.provenance(view.gpu, points, hollow=False)}", (
+                  + words.provenance(view.gpu, points, hollow=False), (
         Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
         Column("threads_per_block", "threads", lambda v: f"{v:.0f}"), Column("shared_bytes_per_block", "shared memory", numbers.binary),
         Column("registers_per_thread", "registers", lambda v: f"{v:.0f}"), Column("occupancy_theoretical", "occupancy", numbers.occupancy),

@@ -12,6 +12,7 @@ from report.experiment import (
     Span,
     Table,
     View,
+    captions,
     fastest,
     judge,
     numbers,
@@ -246,7 +247,7 @@ def _rate_figure(view: View, part: Part, copies: dict, ways: tuple[str, ...]) ->
     lines_ = [f"solid grey: the best pinned rate, {numbers.bandwidth(best.value)}"] if best else []
     lines_ += [f"dashed: the link{'' if is_both else ' in one direction'} by its data sheet, {numbers.bandwidth(sheet)}"] if sheet else []
     caption = (f"Copies between host and GPU by size, {what}. Copies follow each other, so that the start of one overlaps with the one "
-               f"before. {words.sentence('; '.join(lines_))} {words.provenance(part, points)}")
+               f"before. {words.sentence('; '.join(lines_))} " + words.provenance(part, points))
     rows = [_copy_row(p) for p in points]
     return Figure(f"{view.name}_{'both_ways' if is_both else 'one_way'}", rows, draw, caption,
                   f"Line plot of bandwidth by bytes for {words.listed([title for title, _ in series])}.", height=66, half=True)
@@ -276,7 +277,7 @@ def _copy_table(view: View, part: Part, copies: dict) -> Table:
     rows = [_copy_row(p) | {"way": WAYS[p.sizes["direction"]]} for _, p in sorted(copies.items(), key=lambda item: (
         list(WAYS).index(item[0][1]), item[1].kernel.order, item[0][2]))]
     return Table(f"{view.name}_rates", "Copies by direction, kind and size: one array per direction. "
-                 f"{words.provenance(part, list(copies.values()), hollow=False)}", (
+                 + words.provenance(part, list(copies.values()), hollow=False), (
                      Column("way", "direction", right=False), Column("title", "memory", right=False, wide=True),
                      Column("bytes", "bytes", numbers.binary), Column("gbytes_per_s", "rate", numbers.bandwidth),
                      Column("seconds", "time", numbers.seconds)), rows, most=40)
@@ -305,7 +306,7 @@ def _chunk_figures(view: View, part: Part, points: list[Point]) -> list[Figure]:
                         color=style.GREY)
 
     caption = (f"An array of {_size(points[0])} copied in, processed and copied out in chunks, by the size of a chunk and the number of streams"
-               f"{'; grey: bounds from the stages’ times on one stream' if bounds else ''}. {words.provenance(part, points)}")
+               f"{'; grey: bounds from the stages’ times on one stream' if bounds else ''}. " + words.provenance(part, points))
     rows = [{"streams": p.tunables[STREAMS], "chunk_bytes": ELEMENT * p.tunables[CHUNK], "n": p.n, "steps": p.sizes.get(STEPS),
              "gbytes_per_s": p.value, "seconds": p.summary.median, **p.sampled, **{f"{lane} seconds": s for lane, s in stages.items()}} for p in points]
     figure = Figure(f"{view.name}_chunks", rows, draw, caption, "Line plot of the rate by the size of a chunk, one line per number of streams.", height=66, half=True)
@@ -385,13 +386,13 @@ def _work_figure(view: View, works: dict) -> Figure:
         ax = style.axes(fig, 15, 9, 23, 3)
         lines.draw(ax, made, "Operations per byte over the link", "Performance", log_y=True, limit=15, unit="GFLOP/s")
 
-    story = " ".join(f"{part.side.upper()}: {words.provenance(part, [p for p in points if p.kernel.side == part.side])}"
-                     for part in view.comparable if any(p.kernel.side == part.side for p in points))
+    stories = [f"{part.side.upper()}: " + words.provenance(part, [p for p in points if p.kernel.side == part.side])
+               for part in view.comparable if any(p.kernel.side == part.side for p in points)]
     caption = (f"An array of {_size(points[0])} that begins and ends on the host, by the operations per byte"
-               f"{'; the GPU’s time includes both copies' if gpu_part else ''}. {story}")
+               f"{'; the GPU’s time includes both copies' if gpu_part else ''}.")
     rows = [{"side": p.kernel.side, "kernel": p.kernel.name, "variant": p.variant, "n": p.n, "steps": p.sizes[STEPS],
              "flop_per_byte": _intensity(p), "gflops": p.gflops, "gbytes_per_s": p.value, "seconds": p.summary.median, **p.sampled} for p in points]
-    return Figure(f"{view.name}_work", rows, draw, caption, "Line plot of performance by operations per byte, GPU and CPU.", height=66, half=True)
+    return Figure(f"{view.name}_work", rows, draw, captions.of_sides(caption, stories), "Line plot of performance by operations per byte, GPU and CPU.", height=66, half=True)
 
 
 # Counted

@@ -13,6 +13,7 @@ from report.experiment import (
     Table,
     View,
     build,
+    captions,
     numbers,
     times_as_fast,
     whole_machine,
@@ -152,14 +153,14 @@ def _rates(view: View, made: list[Ladder], requests: list[dict]) -> Figure:
         for text, shift, up in heads:
             ax.annotate(text, (1, 1), xycoords="axes fraction", xytext=(shift, up), textcoords="offset points", ha="right", size=style.SMALL,
                         color=style.GREY)
-    sizes = " ".join(f"{x.part.side.upper()}, {x.size_text}: {words.provenance(x.part, ladders.points(x), hollow=False)}" for x in made)
+    stories = [f"{x.part.side.upper()}, {x.size_text}: " + words.provenance(x.part, ladders.points(x), hollow=False) for x in made]
     tops = [f"{roof.label} ({numbers.bandwidth(roof.value)})" for x in made if (roof := _roof(x))]
     text = f"The transpose’s kernels in their fastest variants, libraries as open diamonds; dashed: {words.joined(tops) or 'no roof'}. "
     if counted:
         text += (f"Counted{words.counted_at(view.counts, [view.settings['family']], 'n')}: sectors of 32\u00a0bytes per request to "
                  "global memory, wavefronts per request to shared memory; at least "
                  "4 and 1 for 4-byte accesses, 16 and 4 for 16-byte accesses. ")
-    return Figure(f"{view.name}_rates", rows, draw, text + sizes,
+    return Figure(f"{view.name}_rates", rows, draw, captions.of_sides(text, stories),
                   f"Dot plot of the bandwidth of {words.counted(len(bars), 'kernel')} and of a copy.", height=18 + 5.2 * len(bars))
 
 
@@ -217,7 +218,7 @@ def _sizes(view: View, ladder: Ladder) -> list[Figure]:
             lines.one(ax, lines.divided(lines.Series("", aside, joined=False), factor), look)
     apart = f" Not joined, drawn to the left of the neighbouring size: N\u00a0=\u00a0{words.joined([numbers.grouped(n) for n in sorted(odd)])}." if odd else ""
     caption = (f"Rates on the {ladder.part.side.upper()} by the side of a square matrix, each kernel in its fastest variant.{apart} "
-               f"{words.provenance(ladder.part, points)}")
+               + words.provenance(ladder.part, points))
     return [Figure(f"{view.name}_{ladder.part.side}_sizes", [_row(ladder.part, p, []) | {"n": p.n} for p in points],
                    draw, caption, "Line plot of rates by the side of the matrix.", height=55, half=True)]
 
@@ -235,7 +236,7 @@ def _variants(view: View, ladder: Ladder) -> list[Table]:
     points = [p for group in groups.values() if len(group) > 1 or group[0].n is None for p in sorted(group, key=lambda p: -p.value)]
     return [Table(f"{view.name}_{ladder.part.side}_variants", f"Variants and rectangles on the {ladder.part.side.upper()}; of the roof: of the memory "
                   "that holds both matrices. "
-                  f"{words.provenance(ladder.part, points, hollow=False)}", (
+                  + words.provenance(ladder.part, points, hollow=False), (
                       Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
                       Column("gbytes_per_s", "rate", numbers.bandwidth), Column("of_roof", "of the roof", numbers.share)),
                   [_row(ladder.part, p, []) for p in points])] if points else []

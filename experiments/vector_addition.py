@@ -149,7 +149,7 @@ def _figure(view: View, part: Part) -> Figure:
     threads = max(p.threads for p in points)
     who = "GPU" if part.side == "gpu" else f"CPU, {words.counted(threads, 'thread')}"
     caption = (f"Bandwidth of vector addition on the {who}, by the number of elements (12 bytes each). Each line is the variant "
-               f"that is fastest at the largest size; the others are in the CSV. {words.provenance(part, points)}")
+               f"that is fastest at the largest size; the others are in the CSV. " + words.provenance(part, points))
     rows = [_row(part, p) for p in part.timed(family)]
     return Figure(f"{view.name}_{part.side}", rows, draw, caption,
                   f"Line plot of bandwidth by the number of elements for {words.listed(list(series))}.", height=66, half=True)
@@ -165,6 +165,6 @@ def _launches(view: View, ladder: Ladder) -> list[Table]:
         return []
     rows = [_row(ladder.part, p) for p in sorted(points, key=lambda p: -p.value)]
     return [Table(f"{view.name}_{ladder.part.side}_variants", f"Every variant at {points[0].size_text}. "
-                  f"{words.provenance(ladder.part, points, hollow=False)}", (
+                  + words.provenance(ladder.part, points, hollow=False), (
                       Column("title", "kernel", right=False, wide=True), Column("gbytes_per_s", "bandwidth", numbers.bandwidth),
                       Column("seconds", "time", numbers.seconds)), rows)]

@@ -10,9 +10,10 @@ import argparse
 import os
 import shlex
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
-from report import document, files, forks, output
+from report import compose, document, figures, files, forks, output
 from report.data.collect import Study, collect
 from report.data.reading import InputError
 from report.faults import say, shortened
@@ -29,6 +30,12 @@ def parser() -> argparse.ArgumentParser:
                       help="recorded results, which stand in for what the results lack")
     made.add_argument("--output", type=Path, default=Path("report-output"), metavar="DIR",
                       help="where report.pdf, report.typ, figures/ and tables/ go (default: %(default)s)")
+    single = made.add_argument_group("single figures, in place of the report")
+    single.add_argument("--only", nargs="+", metavar="FIGURE", help="names or patterns; the names are those of OUTPUT/figures")
+    single.add_argument("--size", choices=figures.SIZES, default=figures.PAGE, help=f"{'; '.join(f'{k}: {v}' for k, v in figures.SIZES.items())}")
+    single.add_argument("--format", nargs="+", choices=[ending.removeprefix(".") for ending in output.PICTURES], default=["pdf"], dest="formats",
+                        help="(default: pdf)")
+    single.add_argument("--grey", action="store_true", help="each colour as the grey of its luminance")
     return made
 
 
@@ -52,6 +59,8 @@ def _main(options: argparse.Namespace) -> int:
     except MemoryError:
         return _fail(BAD_INPUT, "there is not enough memory to read these results")
     try:
+        if options.only:
+            return _figures(study, options)
         return render(study, options.output, _again(options))
     except InputError as error:
         return _fail(BAD_INPUT, str(error))
@@ -61,6 +70,16 @@ def _main(options: argparse.Namespace) -> int:
         return _fail(BAD_OUTPUT, str(error) or "there is not enough memory")
     except OSError as error:
         return _fail(BAD_OUTPUT, f"{shortened(str(error.filename or options.output))}: cannot be written: {error.strerror or error}")
+
+
+def _figures(study: Study, options: argparse.Namespace) -> int:
+    """Draws single figures, and prints the path of each."""
+    if not find_spec("matplotlib"):
+        return _fail(BAD_OUTPUT, "matplotlib is not installed: pip install matplotlib")
+    shown = figures.chosen(document.make(study).figures(), options.only)
+    for path in figures.write(shown, options.output, options.size, options.formats, options.grey):
+        _print(path)
+    return OK
 
 
 def _check_output(options: argparse.Namespace) -> None:
@@ -94,24 +113,26 @@ def render(study: Study, folder: Path, again: str) -> int:
     with output.written(made.figures(), made.tables, folder) as undrawn:
         if output.NO_MATPLOTLIB in undrawn.values():
             say(f"matplotlib is not installed: CSV only, no figures; later: {again}")
-        document.write(document.data(made, undrawn), folder)
-        code, pdf = _typeset(folder, again)
-    if pdf:
-        _print(pdf)
+        content = compose.documents(made, undrawn)
+        document.write(content, folder)
+        code, pages = _typeset(list(content), folder, again)
+    for path in reversed(pages):
+        _print(path)
     return BAD_INPUT if code == OK and (untold or output.UNEXPECTED in undrawn.values()) else code
 
 
-def _typeset(folder: Path, again: str) -> tuple[int, Path | None]:
-    """The exit code, and the document where there is one."""
+def _typeset(names: list[str], folder: Path, again: str) -> tuple[int, list[Path]]:
+    """The exit code, and the documents where there are any. Those that an earlier report wrote and this one has not are removed."""
+    for name in compose.NAMES if not find_spec("typst") else set(compose.NAMES) - set(names):
+        files.remove(folder / f"{name}.pdf")
     try:
-        return OK, document.typeset(folder)
+        return OK, document.typeset(names, folder)
     except document.Failed as error:
-        return _fail(BAD_OUTPUT, f"{folder / 'report.typ'}: typst: {error}"), None
+        return _fail(BAD_OUTPUT, f"{folder / 'report.typ'}: typst: {error}"), []
     except document.Missing:
-        files.remove(folder / "report.pdf")
         say(f"typst is not installed: no report.pdf; later: pip install typst && {again}, or anywhere: "
             f"{shlex.join(['typst', 'compile', str(folder / 'report.typ')])}")
-        return OK, None
+        return OK, []
 
 
 def _print(text: object) -> None:

@@ -15,9 +15,8 @@ from report.claims.verdict import Finding
 from report.data.collect import Study
 from report.experiment import Figure, Section, Table
 from report.files import write as write_file
-from report.sections import comparison, first_page, literature, machines, method, provenance, references
+from report.sections import answers, comparison, first_page, literature, machines, provenance, side_by_side
 from report.sections.contributions import Contribution, contributions, told
-from report.text import blocks, sources
 
 TEMPLATE = Path(__file__).parent / "template" / "report.typ"
 
@@ -50,17 +49,31 @@ class Document:
         """The findings of all claims of the literature, for a study of several experiments."""
         return [] if first_page.is_single(self.found) else self.told
 
+    @cached_property
+    def beside(self) -> Section | None:
+        """The machines side by side, where several were measured."""
+        ladders, main = ([x for c in self.found if not paper or c.section.paper for x in c.section.ladders] for paper in (False, True))
+        return None if first_page.is_single(self.found) else side_by_side.section(self.study, main, ladders)
+
     @property
     def sections(self) -> list[Section]:
         return [*(c.section for c in self.found), *self.joined]
 
+    @property
+    def titled(self) -> list[tuple[str, str, Section]]:
+        """The name, title and section of each experiment, then of what joins several, without a name."""
+        return [*((c.view.name, c.view.title, c.section) for c in self.found), *(("", comparison.TITLE, section) for section in self.joined)]
+
     def figures(self) -> list[Figure]:
         """Every figure once, by name."""
-        extra = [x for s in self.sections for x in s.appendix if isinstance(x, Figure)]
+        extra = [x for s in self.sections for x in (*s.paper, *s.appendix) if isinstance(x, Figure)]
+        extra += self.beside.figures if self.beside else []
         return _unique([*self.first, *(f for s in self.sections for f in s.figures), *extra])
 
     def tables(self) -> list[Table]:
-        own = [t for s in self.sections for t in (*s.tables, *(x for x in s.appendix if isinstance(x, Table)))]
+        own = [t for s in self.sections for t in (*s.tables, *(x for x in (*s.paper, *s.appendix) if isinstance(x, Table)))]
+        own += [*self.beside.tables, *side_by_side.verdicts(self.claims)] if self.beside else []
+        own += [] if first_page.is_single(self.found) else [answers.table(self.titled, self.claims)]
         summary = literature.summary(self.claims)
         own += [summary[1], *literature.tables(self.claims)] if summary else []
         return _unique([*own, *machines.section(self.study)[1], *provenance.section(self.study)[1]])
@@ -86,15 +99,12 @@ def make(study: Study) -> Document:
     return Document(study, [replace(c, section=_without(c.section, first)) for c in found], joined, _paired(first), judged)
 
 
-def _with_claims(document: Document) -> list[Contribution]:
-    return [replace(c, section=replace(c.section, claims=literature.of_experiment(document.told, c.view)))
-            for c in document.found]
-
-
 def _without(section: Section, first: Sequence[Figure]) -> Section:
     """The section without the figures that are on the first page."""
-    figures = [f for f in first_page.every(section) if all(f is not x for x in first)]
-    return replace(section, figures=_paired(figures), appendix=_paired(section.appendix))
+    figures = _paired([f for f in first_page.every(section) if all(f is not x for x in first)])
+    drawn = {f.name: f for f in figures}  # as wide as in the experiment's own section
+    paper = [drawn.get(item.name, item) if isinstance(item, Figure) else item for item in section.paper]
+    return replace(section, figures=figures, paper=paper, appendix=_paired(section.appendix))
 
 
 def _paired(items: Sequence) -> list:
@@ -110,106 +120,27 @@ def _paired(items: Sequence) -> list:
     return made
 
 
-def data(document: Document, undrawn: Mapping[str, str]) -> dict:
-    """The whole document as data for the template; `undrawn`: the figures that are not drawn, and why."""
-    study, found, single = document.study, _with_claims(document), first_page.is_single(document.found)
-    page = first_page.compose(study, found, document.joined)
-    main = [] if single else [block for c in found for block in _experiment(c, undrawn)]
-    for section in document.joined:
-        main += [blocks.heading(comparison.TITLE), blocks.question(comparison.QUESTION), *_body(section, undrawn)]
-    main += _literature(document.claims)
-    first = _body(replace(found[0].section, figures=document.first), undrawn)[len(page["sentences"]):] if single else blocks.figures(
-        document.first, undrawn)
-    return {"page": {k: _cleaned(v) for k, v in page.items()}, "first": first, "main": main,
-            "method": method.method(study) + method.validity(study) + references.section(found, document.claims),
-            "appendix": _appendix(document, undrawn)}
-
-
-def _cleaned(value: object) -> object:
-    return [blocks.clean(v) for v in value] if isinstance(value, list) else blocks.clean(value)
-
-
-def _experiment(one: Contribution, undrawn: Mapping[str, str]) -> list[dict]:
-    """Half a page: title, question with its source, finding, figures, claims."""
-    source = sources.cite_all(one.view.references)
-    return [blocks.heading(one.view.title), blocks.question(f"{one.view.question}{f' ({source})' if source else ''}"),
-            *_body(one.section, undrawn)]
-
-
-def _body(section: Section, undrawn: Mapping[str, str]) -> list[dict]:
-    """Finding, figures, claims, tables: text after the figures fills a page that they leave half empty."""
-    *texts, last = section.finding.split("\n")
-    return [*map(blocks.paragraph, texts), blocks.paragraph(last, section.figures), *blocks.figures(section.figures, undrawn),
-            *map(blocks.verdict, section.claims), *map(blocks.table, section.tables)]
-
-
-def _literature(found: Sequence[Finding]) -> list[dict]:
-    summary = literature.summary(found)
-    if not summary:
-        return []
-    text, table = summary
-    return [blocks.heading(literature.TITLE), blocks.question(literature.QUESTION), blocks.paragraph(text), blocks.table(table)]
-
-
-def _appendix(document: Document, undrawn: Mapping[str, str]) -> list[dict]:
-    made = []
-    titles = [c.view.title for c in document.found] + [comparison.TITLE] * len(document.joined)
-    for title, section in zip(titles, document.sections):
-        if section.appendix:
-            made += [blocks.heading(title), *_extras(section.appendix, undrawn)]
-    if document.claims:
-        made += [blocks.heading(literature.TITLE), *map(blocks.table, literature.tables(document.claims))]
-    texts, tables = machines.section(document.study)
-    made += [blocks.heading("Machines and roofs"), *texts, *map(blocks.table, tables)] if texts or tables else []
-    texts, tables = provenance.section(document.study)
-    return made + [blocks.heading("Provenance"), *texts, *map(blocks.table, tables),
-                   *provenance.contexts(document.study), *provenance.citation(document.study)]
-
-
-def _extras(items: Sequence[Figure | Table | str], undrawn: Mapping[str, str]) -> list[dict]:
-    made: list[dict | Figure] = []
-    for item in items:
-        if isinstance(item, str):
-            made.append(blocks.paragraph(item))
-        elif isinstance(item, Table):
-            made.append(blocks.table(item))
-        else:
-            made.append(item)
-    return _with_figures(made, undrawn)
-
-
-def _with_figures(items: Sequence[dict | Figure], undrawn: Mapping[str, str]) -> list[dict]:
-    """Sequences of figures as blocks, so that half figures in a row are side by side."""
-    made: list[dict] = []
-    run: list[Figure] = []
-    for item in [*items, None]:
-        if isinstance(item, Figure):
-            run.append(item)
-            continue
-        made += blocks.figures(run, undrawn)
-        run = []
-        made += [item] if item else []
-    return made
-
-
-def write(content: dict, output: Path) -> None:
-    """Writes report.json and report.typ; together with figures/ they can be set anywhere, later."""
+def write(content: Mapping[str, dict], output: Path) -> None:
+    """Writes report.json, with all documents by name, and report.typ; together with figures/ they can be set anywhere, later."""
     text = json.dumps(content, ensure_ascii=False, indent=1)
     write_file(output / "report.json", f"{text}\n")
     write_file(output / "report.typ", TEMPLATE.read_bytes())
 
 
-def typeset(output: Path) -> Path:
-    """report.pdf from report.typ with typst's own fonts; Missing without the typst package."""
-    try:
-        pages = forks.in_a_fork(_typeset, output)
-    except forks.Died as error:
-        raise Failed(str(error)) from None
-    write_file(output / "report.pdf", pages)
-    return output / "report.pdf"
+def typeset(names: Sequence[str], output: Path) -> list[Path]:
+    """NAME.pdf of each document, from report.typ with typst's own fonts; Missing without the typst package."""
+    begun = {name: forks.begin(_typeset, output, name) for name in names}
+    made = []
+    for name, pages in begun.items():
+        try:
+            write_file(path := output / f"{name}.pdf", pages())
+        except forks.Died as error:
+            raise Failed(f"{name}: {error}") from None
+        made.append(path)
+    return made
 
 
-def _typeset(output: Path) -> bytes:
+def _typeset(output: Path, name: str) -> bytes:
     try:
         import typst
     except ModuleNotFoundError:
@@ -217,6 +148,6 @@ def _typeset(output: Path) -> bytes:
     except ImportError as error:
         raise Failed(str(error)) from None
     try:
-        return typst.compile(str(output / "report.typ"), root=str(output), format="pdf", ignore_system_fonts=True)
+        return typst.compile(str(output / "report.typ"), root=str(output), format="pdf", ignore_system_fonts=True, sys_inputs={"document": name})
     except RuntimeError as error:
-        raise Failed(str(error)) from None
+        raise Failed(f"{name}: {error}") from None

@@ -16,11 +16,11 @@ from report.data.records import COLD, HOT, SWEPT, Kernel, Point, Reference
 from report.data.statistics import Ratio, judge, ratio, times_as_fast
 from report.data.timeline import Span
 from report.data.view import Part, View, best_variants, fastest, leaders, whole_machine
-from report.text import numbers, sources, words
+from report.text import captions, numbers, sources, words
 
 __all__ = ["COLD", "HOT", "SWEPT", "Column", "Figure", "Kernel", "Ladder", "Part", "Point", "Ratio",
            "Reference", "Rung", "Section", "Span", "Table", "Use", "View",
-           "best_variants", "build", "fastest", "judge", "leaders", "numbers", "ratio", "sources", "times_as_fast",
+           "best_variants", "build", "captions", "fastest", "judge", "leaders", "numbers", "ratio", "sources", "times_as_fast",
            "use", "whole_machine", "words"]
 
 
@@ -81,5 +81,9 @@ class Section:
     first: Figure | None = None
     """A figure of half the width for the first page of such a study; most experiments have none."""
     ladders: Sequence[Ladder] = ()
+    paper: Sequence[Figure | Table | str] = ()
+    """What the paper of such a study shows after the finding; an experiment without it has a row in its table only."""
+    slide: Figure | None = None
+    """The figure of the study's slide, with the first sentence of `answer`; the first experiment that has one provides it."""
     warnings: Sequence[str] = field(default_factory=tuple)
     """Reasons to doubt these results, for the first page."""

@@ -129,8 +129,7 @@ class Point:
     timeline: tuple[Span, ...] = ()
     """Of one run outside the samples, where the kernel reports one."""
     disturbed: int = 0
-    """The number of samples that other work on the machine disturbed. They are left out of `times`; where too few others
-    were left, `times` has all samples (`is_disturbed`)."""
+    """The number of samples that other work disturbed. They are left out of `times`, unless too few others are left (`is_disturbed`)."""
     left_out: int = 0
     """The number of disturbed samples that are left out of `times`."""
     median_of_all: float | None = None
@@ -234,8 +233,7 @@ class Point:
 
     @property
     def identity(self) -> tuple:
-        """The key that two measurements of the same code at the same size share. Such points may still differ in data set, mode
-        and number of threads."""
+        """The key of the same code at the same size, whatever the data set, mode and number of threads."""
         return (self.kernel.name, self.size_key, tuple(sorted((k, str(v)) for k, v in self.tunables.items())),
                 self.counters.get(SWEPT, 0.0))
 
@@ -326,8 +324,13 @@ class Machine:
     """Equal for two runs of the same machine."""
 
     @property
+    def board(self) -> str:
+        """The first digits of a GPU's UUID; empty without one."""
+        return self.id[4:8] if self.id.startswith("GPU-") else ""
+
+    @property
     def label(self) -> str:
-        return f"{self.name} (board {self.id[4:8]})" if self.id.startswith("GPU-") else self.name
+        return f"{self.name} (board {self.board})" if self.board else self.name
 
 
 @dataclass(frozen=True)

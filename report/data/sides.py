@@ -36,10 +36,8 @@ Time = tuple[float, float, float]
 NO_COPIES: Time = (0.0, 0.0, 0.0)
 NEAREST = 12
 """Copies of operands of similar size that together estimate how much a copy's time differs from run to run."""
-CHOSEN = "Of a kernel that several experiments measured, the one whose ladder it is on counts."
-"""A sentence of every caption of best codes."""
 FASTER = "Faster: the whole interval of the speed-up is above 1 from there on."
-"""A sentence of every caption with a size from which on the GPU is faster."""
+"""A sentence of captions with a size from which on the GPU is faster."""
 ALWAYS, NEVER, FROM = "at every size measured", "at no size measured", "from"
 
 

@@ -7,6 +7,7 @@ Without typst 0.14, matplotlib writes all three.
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -33,11 +34,25 @@ PLAIN = {"pdf": {"CreationDate": None, "Producer": None, "Creator": None}, "svg"
 """Metadata without a date, so that the same figure gives the same bytes."""
 
 
-class Formats:
-    """Writes figures to a folder; one for each process that draws."""
+SIZE = re.compile(r'\b(width|height)="([\d.]+)pt"')
+COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 
-    def __init__(self, folder: Path):
-        self.folder = folder
+
+def grey(colour: str) -> str:
+    """The grey of a colour's relative luminance, both as '#rrggbb' (ITU-R BT.709)."""
+    red, green, blue = (int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5))
+    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in (red, green, blue)]
+    light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    value = 12.92 * light if light <= 0.0031308 else 1.055 * light ** (1 / 2.4) - 0.055
+    return "#" + 3 * f"{round(255 * value):02x}"
+
+
+class Formats:
+    """Writes figures to a folder; one for each process that draws. They are `scale` times as large as they were drawn, letters included;
+    `is_grey`: with each colour as the grey of its luminance."""
+
+    def __init__(self, folder: Path, scale: float = 1.0, is_grey: bool = False):
+        self.folder, self.scale, self.is_grey = folder, scale, is_grey
         self._compiler: Compiler | None
         try:
             import typst
@@ -49,9 +64,9 @@ class Formats:
         """Writes name.svg and name.pdf; and name.png where save_png() cannot."""
         file = io.StringIO()
         fig.savefig(file, format="svg", metadata=PLAIN["svg"])
-        write(self.folder / f"{name}.svg", plain_lines(file.getvalue()))
+        write(self.folder / f"{name}.svg", self._changed(plain_lines(file.getvalue())))
         if self._compiler:
-            self._typeset(self._compiler, name, "pdf", *(inches * POINT for inches in fig.get_size_inches()))
+            self._typeset(self._compiler, name, "pdf", *(inches * POINT * self.scale for inches in fig.get_size_inches()))
         else:
             for kind, options in (("pdf", {"metadata": PLAIN["pdf"]}), ("png", {"dpi": PIXELS / fig.get_size_inches()[0]})):
                 picture = io.BytesIO()
@@ -61,7 +76,14 @@ class Formats:
     def save_png(self, name: str, width: float, height: float) -> None:
         """Writes name.png of a figure of this size (millimetres) from its SVG; nothing without typst."""
         if self._compiler:
-            self._typeset(self._compiler, name, "png", *(pixels * POINT / DOTS for pixels in (PIXELS, round(PIXELS * height / width))))
+            across = round(PIXELS * max(1.0, self.scale))
+            self._typeset(self._compiler, name, "png", *(pixels * POINT / DOTS for pixels in (across, round(across * height / width))))
+
+    def _changed(self, svg: str) -> str:
+        """The SVG with its size scaled and its colours grey, if so asked."""
+        if self.scale != 1:
+            svg = SIZE.sub(lambda m: f'{m[1]}="{float(m[2]) * self.scale:g}pt"', svg, count=2)
+        return COLOUR.sub(lambda m: grey(m[0]), svg) if self.is_grey else svg
 
     def _typeset(self, compiler: Compiler, name: str, kind: Literal["pdf", "png"], width: float, height: float) -> None:
         """A page of this size (points) that the SVG fills."""

@@ -80,7 +80,7 @@ def figure(view: View, made: Ladder, what: str) -> Figure:
             lines.roof(ax, top.value, f"{top.label}, {numbers.bandwidth(top.value)}", is_crossed=max(values) > 1.1 * top.value)
     who = "GPU" if part.side == "gpu" else f"CPU, up to {words.counted(max(p.threads for p in points), 'thread')}"
     absent = f" Not drawn: {words.joined(left_out)}." if left_out else ""
-    caption = (f"Bandwidth {what}, on the {who}. Each kernel in its fastest variant at each size.{absent} {words.provenance(part, points)}")
+    caption = (f"Bandwidth {what}, on the {who}. Each kernel in its fastest variant at each size.{absent} " + words.provenance(part, points))
     return Figure(f"{view.name}_{part.side}", [row(part, p) for p in points], draw, caption,
                   f"Line plot of bandwidth over the number of elements for {words.listed(list(shown))}.", height=66, half=True)
 
@@ -104,7 +104,7 @@ def table(view: View, made: Ladder) -> Table:
     notes += "B/element: what the code requests; bound: the roof, if all of that moved through memory. " if any(
         one["bound"] for one in rows) else ""
     return Table(f"{view.name}_{part.side}_ladder", f"The ladder on the {part.side.upper()} at {made.size_text}. {notes}Gain: over the kernel above. "
-                 f"{words.provenance(part, ladders.points(made), hollow=False)}", known, rows)
+                 + words.provenance(part, ladders.points(made), hollow=False), known, rows)
 
 
 def appendix(view: View, made: Ladder) -> list:

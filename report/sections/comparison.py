@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from report.data.collect import Study
 from report.data.sides import (
     ALWAYS,
-    CHOSEN,
-    FASTER,
     NEVER,
     Gain,
     Measured,
@@ -68,7 +66,8 @@ def section(found: Comparison) -> Section:
     text += f" The GPU is faster {_begin(found, start, moved)}." if start else (
         " Even without the copies the GPU is not clearly faster at the largest size.")
     text += _elsewhere(last)
-    return Section(f"{text[:1].upper()}{text[1:]}", figures=_figures(found), appendix=[_table(found)], answer=[_answer(found)])
+    figures = _figures(found)
+    return Section(f"{text[:1].upper()}{text[1:]}", figures=figures, paper=figures, appendix=[_table(found)], answer=[_answer(found)])
 
 
 def _elsewhere(pair: Pair) -> str:
@@ -146,18 +145,18 @@ def _figures(found: Comparison) -> list[Figure]:
                "Line plot of the rates of the best CPU and GPU codes by size.", height=58, half=True),
         Figure(_stem(found), _rows(found), lambda fig: _speed_up_lines(fig, found),
                f"{what}: how many times as fast the best GPU code is as the best CPU code of its host, with and without the copies; "
-               f"95\u00a0% intervals. {FASTER} {story(found.sides.parts)}",
+               f"95\u00a0% intervals. {story(found.sides.parts)}",
                "Line plot of the speed-up of the GPU over the CPU by size, with and without transfers.", height=58, half=True)]
 
 
 def story(parts: Sequence[Part]) -> str:
-    """How the best codes were chosen, and 'Recorded on NVIDIA H200 (3 boards, each size on one of them) in a host with Intel Xeon, 16 cores, 2026-11-24 to
+    """'Recorded on NVIDIA H200 (3 boards, each size on one of them) in a host with Intel Xeon, 16 cores, 2026-11-24 to
     2026-11-26.'"""
     days, boards = sorted({p.run.day for p in parts}), {board(p) for p in parts}
     cpu, gpu = (next(p.machine.name for p in parts if p.side == side) for side in ("cpu", "gpu"))
     several = f" ({len(boards)} boards, each size on one of them)" if len(boards) > 1 else ""
     verb = "recorded" if all(p.recorded for p in parts) else "measured"
-    return f"{CHOSEN} " + words.sentence(f"{verb} on {gpu}{several} in a host with {cpu}, {' to '.join(dict.fromkeys((days[0], days[-1])))}")
+    return words.sentence(f"{verb} on {gpu}{several} in a host with {cpu}, {' to '.join(dict.fromkeys((days[0], days[-1])))}")
 
 
 def _rates(fig, found: Comparison) -> None:

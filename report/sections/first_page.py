@@ -1,4 +1,4 @@
-"""The first page: title, machines, question, the answer in five sentences, and the plots that support it.
+"""The first page: title, machines, question, the answer in six sentences, and the plots that support it.
 
 For a study of several experiments: their sentences and first figures, by chapter, the comparison's last. For a single
 experiment: all of it.
@@ -19,7 +19,7 @@ from report.text import sources
 TITLE = "From the textbook’s kernels to the roof"
 QUESTION = ("How far do well-known kernels climb towards what a GPU and a CPU can do, what limits each of them on the "
             "way, and how much faster is the GPU in the end?")
-SENTENCES = 5
+SENTENCES = 6
 FIGURES = 2
 
 
@@ -38,7 +38,7 @@ def compose(study: Study, found: Sequence[Contribution], joined: Sequence[Sectio
 
 
 def _answer(found: Sequence[Contribution], joined: Sequence[Section]) -> list[str]:
-    """The sentences of the experiments and of sections that join them, at most five in all; else the findings."""
+    """The sentences of the experiments and of sections that join them, at most six in all; else the findings."""
     last = [text for section in joined for text in section.answer]
     texts = [text for c in found for text in c.section.answer][:SENTENCES - len(last)]
     return [*texts, *last] or [c.section.finding for c in found][:SENTENCES]

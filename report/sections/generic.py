@@ -159,7 +159,7 @@ def _figure(view: View, part: Part) -> Figure | None:
     title = metric.unit if metric.is_rate else metric.key
     caption = (f"{title} over {axis}{f'; {more} further lines are in the CSV' if more else ''}. "
                f"{f'Grey: {words.joined([r.label for r in roofs])}, as measured. ' if roofs else ''}"
-               f"{'Arrows: intervals that reach further. ' if _is_cut(every, _ends(every, roofs)) else ''}{words.provenance(part, every)}")
+               f"{'Arrows: intervals that reach further. ' if _is_cut(every, _ends(every, roofs)) else ''}" + words.provenance(part, every))
     return Figure(f"{view.name}_{part.side}", rows, lambda fig: _draw(fig, shown, axis, metric, roofs), caption,
                   f"Line plot of {title} over {axis} for {words.listed(list(shown))}.")
 
@@ -225,7 +225,7 @@ def _table(view: View, part: Part) -> Table:
     varied, shares = _varied(points), sorted({key for row in rows for key in row if key.startswith("share of ")})
     judged = sorted({k for p in points for k in p.judged})
     return Table(f"{view.name}_{part.side}_points",
-                 f"{view.title}: every timed point; n: samples. {_judges(part, points)}{words.provenance(part, points)}",
+                 f"{view.title}: every timed point; n: samples. {_judges(part, points)}" + words.provenance(part, points),
                  (Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
                   *(Column(axis, axis, right=axis == "threads") for axis in varied), Column("rate", "median"),
                   *(Column(key, key.removeprefix("share "), numbers.percent) for key in shares), Column("interval", "95 % interval within the run"),

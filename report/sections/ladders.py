@@ -198,13 +198,13 @@ def rungs_figure(stem: str, ladder: Ladder) -> Figure:
     single = any(p.threads == 1 for p in points(ladder)) and len({p.threads for p in points(ladder)}) > 1
     low, high = ladder.rungs[0].point, ladder.fastest.point
     peers = ", libraries as open diamonds" if ladder.peers else ""
-    near = (f" Nearest roof: the resource with the largest share, bold where that limits it (from {LIMITS:g}; the board’s power, where it lowered the clock, from {POWER_LIMITS:g})"
+    near = (f" Nearest roof: the resource with the largest share, bold where it limits (from {LIMITS:g}; power from {POWER_LIMITS:g}, where it lowered the clock)"
             if any(r.use.nearest for r in ladder.rungs) else "")
     near += "; –: no counters of it" if near and ladder.part.side == "gpu" and not all(r.use.nearest for r in ladder.rungs) else ""
     caption = (f"The ladder at {ladder.size_text}, {words.type_name(ladder.type)}; each kernel in its fastest variant{peers}. "
                f"Gain: over the previous rung, bold where significantly faster, in brackets where not different{near and '.'}{near}"
                f"{'; one thread is judged by roofs of one thread' if single else ''}. "
-               f"{_beyond(ladder)}{_profiled(ladder)}{words.provenance(ladder.part, points(ladder), hollow=False)}")
+               f"{_beyond(ladder)}{_profiled(ladder)}" + words.provenance(ladder.part, points(ladder), hollow=False))
     return Figure(f"{stem}_rungs", rows(ladder), lambda fig: rungs.draw(fig, ladder), caption,
                   f"Bar chart of {words.counted(len(ladder.rungs), 'kernel')} in the ladder’s order: {low.kernel.title} "
                   f"{numbers.rate(low)} to {high.kernel.title} {numbers.rate(high)}.", height=rungs.height(ladder))
@@ -234,7 +234,7 @@ def hierarchy(stem: str, ladder: Ladder, few: Sequence[Point], how: str, height:
     signs = {"L1": "triangle", "L2": "square", "L3": "inverted triangle", "DRAM": "open diamond"}
     caption = (f"Hierarchical roofline (Yang and others, 2020) of the {ladder.part.side.upper()} at {ladder.size_text}, "
                f"{words.type_name(ladder.type)}, {'each kernel in its fastest variant' if len(shown) > 1 else f'{shown[0].kernel.title} alone, since no other kernel’s bytes were counted'}: operations per byte of {words.joined([f'{n} ({signs[n]})' for n in names])}, {how}. "
-               f"{words.provenance(ladder.part, shown, hollow=False)}")
+               + words.provenance(ladder.part, shown, hollow=False))
 
     def draw(fig) -> None:
         roofline.draw(style.axes(fig, 16, 9, 1.5, 1), ladder.part.roofs, ladder.type, made, (), "of each level of memory",
@@ -295,7 +295,7 @@ def speed_of_light(stem: str, ladder: Ladder) -> list[Table]:
     watts = f"Of the limit: of the board’s power limit, {limit:g}\u00a0W. " if any(row["of_power_limit"] for row in made) else ""
     watts += words.energy(points(ladder)) if any(row.get("power_w") for row in made) else ""
     return [Table(f"{stem}_speed_of_light", f"Roof, clock and power at {ladder.size_text}, {words.type_name(ladder.type)}. {roof}{watts}"
-                  f"{_profiled(ladder)}{words.clock_source(ladder.part)}{words.provenance(ladder.part, points(ladder), hollow=False)}", known, made)]
+                  f"{_profiled(ladder)}{words.clock_source(ladder.part)}" + words.provenance(ladder.part, points(ladder), hollow=False), known, made)]
 
 
 def table(stem: str, ladder: Ladder) -> Table:
@@ -309,7 +309,7 @@ def table(stem: str, ladder: Ladder) -> Table:
         Column("op_per_byte_dram", "OP/B DRAM", numbers.significant), Column("occupancy", "occ.", numbers.occupancy),
         Column("wait", "waits", right=False), Column("gflop_per_joule", "GFLOP/J", numbers.significant))
     known = [c for c in columns if any(row.get(c.key) is not None for row in made)]
-    notes = {"gain": "Gain: over the previous rung.",
+    notes = {"gain": "Gain: over the previous rung, where both were interleaved as the median ratio of their rounds.",
              "op_per_byte_requested": "OP/B: useful operations per byte requested and moved by DRAM"
                                      f"{'' if ladder.part.side == 'cpu' else f' ({words.EMPTY_CACHES})'}.",
              "occupancy": "Occ.: theoretical occupancy.",
@@ -318,7 +318,7 @@ def table(stem: str, ladder: Ladder) -> Table:
              "gflop_per_joule": f"GFLOP/J: by the energy counter. {words.energy(points(ladder))}".strip()}
     text = " ".join(notes[c.key] for c in known if notes.get(c.key))
     return Table(f"{stem}_rungs", f"The ladder at {ladder.size_text}, {words.type_name(ladder.type)}, in numbers. {text}{' ' if text else ''}"
-                 f"{words.provenance(ladder.part, points(ladder), hollow=False)}", known, made)
+                 + words.provenance(ladder.part, points(ladder), hollow=False), known, made)
 
 
 def cold(stem: str, ladder: Ladder) -> list[Table | str]:
@@ -336,7 +336,7 @@ def cold(stem: str, ladder: Ladder) -> list[Table | str]:
             f"{n:g}": p.timing.median / c.timing.median for n, (p, c) in mine.items()} | {
             f"{n:g} cold {c.metric.unit}": c.value for n, (_, c) in mine.items()})
     return [Table(f"{stem}_cold", "Cold over hot, by N: the rate with the last-level cache flushed before each call, as a "
-                  f"fraction of the rate of successive calls. {words.provenance(ladder.part, [c for _, c in pairs], hollow=False)}",
+                  "fraction of the rate of successive calls. " + words.provenance(ladder.part, [c for _, c in pairs], hollow=False),
                   (Column("title", "kernel", right=False, wide=True),
                    *(Column(f"{n:g}", f"{n:g}", lambda v: f"{v:.2f}") for n in sizes)), made)]
 
@@ -366,7 +366,7 @@ def variants(stem: str, ladder: Ladder) -> list[Table]:
     return [Table(f"{stem}_variants", "Variants that differ in one tunable: the best with its rate, and the speed of each relative to it, "
                   "by rounds where interleaved; without sweeps over threads. ≈: not significantly different, or too few samples; "
                   "a ladder shows the variant of least median. "
-                  f"{words.provenance(ladder.part, shown, hollow=False)}", (
+                  + words.provenance(ladder.part, shown, hollow=False), (
                       Column("title", "kernel", right=False), Column("tunable", "tunable", right=False),
                       Column("size", "size"), Column("best", "best", str), Column("rate", "rate"),
                       Column("all", "value: speed, of the best’s", right=False, wide=True)), made)] if made else []

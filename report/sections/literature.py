@@ -9,7 +9,7 @@ from report.claims.entries import NOT_AT_HAND, unnamed
 from report.claims.verdict import ERRATUM, HOLDS, ORDER, UNDECIDED, UNTESTED, Finding, bare, counts, stated, threshold
 from report.data.view import View
 from report.experiment import Column, Table, numbers, words
-from report.text import sources
+from report.text import blocks, sources
 
 TITLE = "The literature, checked"
 QUESTION = "What do the textbook, the lectures and the papers state, and does it hold on these machines?"
@@ -82,6 +82,18 @@ def _documents(groups: list[list[Finding]]) -> list[tuple[str, list[list[Finding
 def tables(found: Sequence[Finding]) -> list[Table]:
     """A table for each document, or for all small ones together, with every claim and the values that check it."""
     return [_table(number, title, mine) for number, (title, mine) in enumerate(_documents(by_claim(found)), 1)]
+
+
+def errata(found: Sequence[Finding]) -> list[dict]:
+    """The claims that are so nowhere, with the reason."""
+    wrong = [group[0] for group in by_claim(found) if group[0].verdict == ERRATUM]
+    texts = [f"‘{f.entry.text}’ ({blocks.source(f.entry)}): {f.why}" for f in wrong]
+    return [blocks.heading("Errata"), blocks.question("Which statements are so on no device?"), *map(blocks.paragraph, texts)] if texts else []
+
+
+def name_of(table: Table) -> str:
+    """The document of one of the tables, or that it has several."""
+    return table.caption.partition(": what is stated")[0]
 
 
 def _table(number: int, title: str, groups: list[list[Finding]]) -> Table:

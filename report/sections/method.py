@@ -17,6 +17,32 @@ from report.text import blocks
 CITED = ("hoefler2015", "higham2002", "williams2009", "yang2020", "lee2010", "cutlass_measuring")
 
 
+def brief(study: Study) -> list[dict]:
+    """The method in half a page."""
+    return [
+        blocks.heading("Method"),
+        blocks.paragraph(
+            "Each kernel’s result is judged against a float64 reference before and after timing, over poisoned outputs; a kernel that "
+            "fails has no rate (Higham, 2002). Kernels that are compared are interleaved, in an order that changes from round to round. A sample is a "
+            "row of calls; samples that other work on the machine disturbed are marked and taken again. Values are medians, with 95\u00a0% intervals by "
+            "ranks within the run (Hoefler and Belli, 2015). One code is called faster than another only if a two-sided test rejects equality at 5\u00a0% after "
+            f"Holm’s correction, and where they were interleaved if they differ by more than {100 * GAP:g}\u00a0%.{_coverage_briefly(study.twins)}"),
+        blocks.paragraph(
+            "A roof (Williams and others, 2009) is the highest rate that any kernel written for one resource reached in any run of the machine. Shares are of the roof and, "
+            "on a GPU, also of the roof at the clock that the kernel ran at. A resource is said to limit a kernel from a share of "
+            f"{LIMITS:g} on; the board’s power from {POWER_LIMITS:g} of its limit on, where it lowered the clock. Operations per byte are known in three "
+            "ways: by the formula in the kernel’s record, by an emulator that executes the kernel and counts, and by hardware counters in separate runs. "
+            "A GPU is compared with the best code of this suite and of all libraries found on all cores of the CPU in the same host. data.pdf has the method in full."),
+    ]
+
+
+def _coverage_briefly(twins: TwinsFile | None) -> str:
+    if not twins:
+        return ""
+    return (f" Where the truth was known, {_of(twins.within['same'])} interleaved pairs with equal work were called different, and "
+            f"{_share(twins.within['five'])} of those with 5\u00a0% more work were found.")
+
+
 def method(study: Study) -> list[dict]:
     """How kernels are measured, compared and judged."""
     seeds = sorted({str(p.run.context.get("seed")) for p in study.parts})
@@ -119,7 +145,7 @@ def _sides(study: Study) -> list[dict]:
     if not any(len(view.host) > 1 for view in study.views):
         return []
     return [blocks.paragraph(
-        "The GPU against the CPU. The interval of a speed-up is the quotient of the ends of the intervals of both times. The GPU is "
+        "The GPU against the CPU. Of a kernel that several experiments measured, the one whose ladder it is on counts. The interval of a speed-up is the quotient of the ends of the intervals of both times. The GPU is "
         "called faster from a size on if that interval is above 1 there and at all larger sizes that both sides measured; so a speed-up "
         "above 1 at a smaller size, whose interval has 1 in it, does not count. A kernel that was left out at a size, but measured at a "
         "smaller and at a larger one, counts there with its time on the line between these. A run times the copies of operands there and "
@@ -183,8 +209,12 @@ def _share(tally: Tally) -> str:
     return numbers.percent(tally.called / tally.pairs)
 
 
-def validity(study: Study) -> list[dict]:
-    """The limits of what the numbers show."""
+BRIEF = 330
+"""Letters of a limit of validity that the paper prints."""
+
+
+def validity(study: Study, is_brief: bool = False) -> list[dict]:
+    """The limits of what the numbers show; `is_brief`: without those that take long lists to tell."""
     texts = ["Intensities by requests count the accesses in the source; the GPU executes the compiler’s code, "
              "and predicated or unused work may differ from the emulator’s counts."]
     virtual = any(p.run.context.get("virtualised") for p in study.parts)
@@ -210,7 +240,10 @@ def validity(study: Study) -> list[dict]:
     texts.append("A library is compared at its defaults for the shapes shown; other shapes may rank codes differently. "
                  "Ratios of a GPU to a CPU depend on both being tuned (Lee and others, 2010): the CPU’s code is the "
                  "best of this suite and of the libraries found, on all cores.")
-    return [blocks.heading("Limits of validity"), *(blocks.paragraph(t) for t in texts)]
+    short = [t for t in texts if len(t) <= BRIEF] if is_brief else texts
+    if rest := len(texts) - len(short):
+        short.append(f"{words.counted(rest, 'further limit')}, with the names of runs and roofs, {'is' if rest == 1 else 'are'} in data.pdf.")
+    return [blocks.heading("Limits of validity"), *(blocks.paragraph(t) for t in short)]
 
 
 def _busy(run: Run) -> bool:

@@ -65,6 +65,11 @@ def paragraph(text: str, figures: Sequence[Figure] = ()) -> dict:
     return {"kind": "text", "text": clean(text)} | shown
 
 
+def note(text: str) -> dict:
+    """A paragraph in small print."""
+    return {"kind": "note", "text": clean(text)}
+
+
 def entries(items: Sequence[str]) -> dict:
     """A list of references."""
     return {"kind": "entries", "items": [clean(i) for i in items]}
@@ -109,7 +114,7 @@ def table(shown: Table) -> dict:
     wide = [c.wide for c in shown.columns]
     left = TEXT_WIDTH - sum(width for width, share in zip(natural, wide) if not share)
     fits = sum(natural) <= TEXT_WIDTH or left < LEAST
-    return {"kind": "table", "caption": clean(shown.caption + note), "columns": titles,
+    return {"kind": "table", "name": safe_name(shown.name), "caption": clean(shown.caption + note), "columns": titles,
             "align": ["r" if c.right else "l" for c in shown.columns],
             "widths": [f"{float(c.wide):g}fr" if c.wide and not fits else "auto" for c in shown.columns],
             "breaks": _height([c.wide for c in shown.columns], [titles, *rows]) > TALLEST, "rows": rows}
@@ -147,6 +152,11 @@ def verdict(found: Sequence[Finding]) -> dict:
     by = f"by {kernels[0]}" if len(kernels) == 1 else ""
     return {"kind": "verdict", "claim": clean(entry.text), "verdict": clean(said), "source": clean(source(entry)),
             "evidence": clean(" ".join(filter(None, (*map(words.sentence, (limits, *evidence, by)), *why))))}
+
+
+def verdict_line(found: Sequence[Finding]) -> dict:
+    """One claim with its verdict alone."""
+    return verdict(found) | {"evidence": ""}
 
 
 def source(entry: Entry) -> str:

@@ -12,6 +12,7 @@ from report.data.roofs import BEYOND, WRITTEN, Roof, Share
 from report.data.statistics import TOO_FEW, Ratio
 from report.data.view import Part
 from report.text import numbers
+from report.text.captions import Measured
 
 EMPTY_CACHES = "one profiled run, empty caches"
 """A part of every caption and sentence with bytes of DRAM by hardware counters."""
@@ -69,6 +70,11 @@ def sentence(text: str) -> str:
     return f"{text[:1] if is_code else text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}" if text else ""
 
 
+def first_sentence(text: str) -> str:
+    """The text up to the first full stop that a capital follows."""
+    return re.split(r"(?<=\.)\s+(?=[A-Z])", text, maxsplit=1)[0]
+
+
 def type_name(type_: str) -> str:
     return TYPES.get(type_, type_.upper())
 
@@ -77,15 +83,17 @@ def threads(machine: Machine, point: Point) -> str:
     return f"{counted(point.threads, 'thread')} of {machine.label}" if machine.side == "cpu" else machine.label
 
 
-def provenance(part: Part, points: Iterable[Point], hollow: bool = True) -> str:
-    """A part of every caption: 'Measured on …, 2026-11-21; hot mode; 12–21 samples.' The method states that values are
+def provenance(part: Part, points: Iterable[Point], hollow: bool = True) -> Measured:
+    """The end of every caption: 'Measured on …, 2026-11-21; hot mode; 12–21 samples.' The method states that values are
     medians, and bars their 95 % intervals within the run.
 
     `hollow`: whether the figure has hollow markers for points whose sampling did not settle.
     """
     points = [p for p in points if p.is_timed]
-    if not points:
-        return sentence(part.label)
+    return Measured(_measured(part, points, hollow) if points else sentence(part.label), part, points, hollow)
+
+
+def _measured(part: Part, points: Sequence[Point], hollow: bool) -> str:
     modes = " and ".join(sorted({p.mode for p in points}))
     text = f"{part.label}; {modes} mode; {samples(points)}"
     without = sum(not p.timing.has_interval for p in points)

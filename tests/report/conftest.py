@@ -1,5 +1,6 @@
 """Fixtures of the report's tests: what saves time by drawing less, and one whole report for all to look at."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -15,6 +16,13 @@ def recorded(machine: str, name: str) -> Path:
     plain_ = RECORDED / machine / f"{name}.json"
     packed = plain_.with_name(f"{plain_.name}.gz")
     return packed if packed.exists() else plain_
+
+
+def printed(folder: Path) -> dict:
+    """All documents of a report as one: the paper's first page, and every block of each part."""
+    documents = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    parts = {part: [block for one in documents.values() for block in one[part]] for part in ("first", "main", "method", "appendix")}
+    return {"page": documents["report"]["page"], "documents": documents} | parts
 
 
 @pytest.fixture(scope="session", autouse=True)

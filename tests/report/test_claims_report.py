@@ -1,10 +1,9 @@
 """The claims in the report: a table for each document, the verdicts of each experiment's section, a file that is broken."""
 
 import csv
-import json
 
 import pytest
-from conftest import recorded
+from conftest import printed, recorded
 
 from report import cli
 from report.claims import entries
@@ -26,15 +25,15 @@ def test_each_document_has_its_table(whole):
     for number in range(1, len(summary) + 1):
         table = rows(whole / "tables" / f"literature_{number}.csv")
         assert all(r["verdict"] and (r["why"] or r["verdict"].startswith("holds") or not r["claim"]) for r in table)  # a further machine repeats nothing
-    document = json.loads((whole / "report.json").read_text(encoding="utf-8"))
+    document = printed(whole)
     assert any(b["kind"] == "heading" and "literature" in b["text"] for b in document["main"])
-    printed = [b for b in document["appendix"] if b["kind"] == "table" and "what is stated" in b["caption"]]
-    assert len(printed) == len(summary)
+    tables = [b for b in document["main"] if b["kind"] == "table" and "what is stated" in b["caption"]]
+    assert len(tables) == len(summary)
 
 
 def test_an_experiment_shows_its_own_claims(tmp_path, plain):
     assert cli.main([str(recorded("nvidia-h200", "matmul_ladder")), "--output", str(tmp_path)]) == cli.OK
-    document = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    document = printed(tmp_path)
     said = [b for b in document["first"] if b["kind"] == "verdict"]
     assert 1 < len(said) <= 6 and "Our threshold 16×" in " ".join(b["evidence"] for b in said)
     assert not list((tmp_path / "tables").glob("literature*"))

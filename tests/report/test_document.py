@@ -11,9 +11,10 @@ import shutil
 import sys
 import tomllib
 import zlib
+from collections.abc import Iterator
 
 import pytest
-from conftest import RECORDED, ROOT, recorded
+from conftest import RECORDED, ROOT, printed, recorded
 from synthetic import Run, ladder, study, write
 
 from report import cli, document, forks
@@ -26,7 +27,7 @@ from report.sections import comparison, method
 
 def render(folder, *arguments):
     assert cli.main([*map(str, arguments), "--output", str(folder)]) == cli.OK
-    return json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    return printed(folder)
 
 
 def digests(folder):
@@ -42,33 +43,38 @@ def blocks(data, kind):
 
 
 def test_every_figure_has_four_files_and_every_table_its_csv(whole):
-    data = json.loads((whole / "report.json").read_text())
+    data = printed(whole)
     shown = {item["file"].removeprefix("figures/").removesuffix(".pdf") for b in blocks(data, "figures") for item in b["items"]}
     files = {p.name for p in (whole / "figures").iterdir() if not p.name.startswith(".")}
     assert len(shown) > 10 and files == {f"{name}.{end}" for name in shown for end in ("pdf", "svg", "png", "csv")}
     tables = [p for p in (whole / "tables").iterdir() if p.suffix == ".csv"]
     unprinted = [b for b in blocks(data, "text") if re.search(r"rows in tables/\u200b?\S+\.csv\.$", b["text"])]
     sentences = [p for p in tables if len(p.read_text().splitlines()) == 2]
-    assert len(tables) == len(blocks(data, "table")) + len(unprinted) + len(sentences) and unprinted
+    names = {b["name"] for b in blocks(data, "table")}
+    assert len(tables) == len(names) + len(unprinted) + len(sentences) and unprinted
     for path in [*tables, *(whole / "figures").glob("*.csv")]:
         rows = list(csv.reader(path.open()))
         assert len(rows) > 1 and len({len(row) for row in rows}) == 1, path.name
 
 
-def fonts(pdf: bytes) -> set[str]:
-    """The subtypes of all fonts of a PDF, in its plain objects and its compressed ones."""
-    texts = [pdf]
+def inflated(pdf: bytes) -> Iterator[bytes]:
+    """The compressed objects of a PDF."""
     for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL):
         try:
-            texts.append(zlib.decompressobj().decompress(stream))
+            yield zlib.decompressobj().decompress(stream)
         except zlib.error:
             continue
+
+
+def fonts(pdf: bytes) -> set[str]:
+    """The subtypes of all fonts of a PDF, in its plain objects and its compressed ones."""
+    texts = [pdf, *inflated(pdf)]
     found = {kind.decode() for text in texts for kind in re.findall(rb"/Subtype\s*/(Type[0-3]|TrueType|CIDFontType[02])", text)}
     return found
 
 
 def test_no_type_3_fonts(whole):
-    paths = [whole / "report.pdf", *sorted((whole / "figures").glob("*.pdf"))]
+    paths = [*sorted(whole.glob("*.pdf")), *sorted((whole / "figures").glob("*.pdf"))]
     for path in paths:
         found = fonts(path.read_bytes())
         assert found and "Type3" not in found, path.name
@@ -84,16 +90,16 @@ def test_nothing_is_cut_off_at_the_edge_of_a_figure(whole):
 
 
 def test_the_first_page_answers_the_question_with_two_figures(whole):
-    data = json.loads((whole / "report.json").read_text())
+    data = printed(whole)
     page = data["page"]
-    assert page["question"].endswith("?") and 2 <= len(page["sentences"]) <= 5
+    assert page["question"].endswith("?") and 2 <= len(page["sentences"]) <= 6
     assert all(s.endswith(".") and "recipe" not in s for s in page["sentences"])
     assert len(data["first"][0]["items"]) == 2, "two half figures side by side"
 
 
 def test_every_experiment_has_a_question_and_a_finding(whole):
     """Each heading of the main part is followed by its question and at least one sentence."""
-    main = json.loads((whole / "report.json").read_text())["main"]
+    main = printed(whole)["documents"]["experiments"]["main"]
     headings = [i for i, b in enumerate(main) if b["kind"] == "heading"]
     assert len(headings) >= 8
     for i in headings:
@@ -103,7 +109,7 @@ def test_every_experiment_has_a_question_and_a_finding(whole):
 
 def test_every_finding_names_the_figures_that_show_it(whole):
     """They may stand on another page; the text names the first and the last figure before the next heading."""
-    main = json.loads((whole / "report.json").read_text())["main"]
+    main = printed(whole)["documents"]["experiments"]["main"]
     headings = [i for i, b in enumerate(main) if b["kind"] == "heading"] + [len(main)]
     for begin, end in zip(headings, headings[1:]):
         names = [item["name"] for b in main[begin:end] if b["kind"] == "figures" for item in b["items"]]
@@ -112,21 +118,52 @@ def test_every_finding_names_the_figures_that_show_it(whole):
         assert last in texts and last.get("figures") == ([names[0], names[-1]] if names else None)
 
 
-def test_every_caption_says_where_it_is_from(whole):
-    for b in blocks(json.loads((whole / "report.json").read_text()), "figures"):
-        for item in b["items"]:
-            assert re.search(r"\d{4}-\d\d-\d\d", item["caption"]), item["caption"]
-            assert item["alt"]
+def test_every_section_says_where_it_was_measured(whole):
+    """In the caption of each figure, or in small print after all of them."""
+    documents = printed(whole)["documents"]
+    for name in ("report", "experiments", "data"):
+        main = documents[name]["main"]
+        headings = [i for i, b in enumerate(main) if b["kind"] == "heading"] + [len(main)]
+        for begin, end in zip(headings, headings[1:]):
+            notes = " ".join(b["text"] for b in main[begin:end] if b["kind"] == "note")
+            for item in (item for b in main[begin:end] if b["kind"] == "figures" for item in b["items"]):
+                assert re.search(r"\d{4}-\d\d-\d\d", item["caption"] + notes), item["caption"]
+                assert item["alt"]
 
 
 def test_no_caption_is_a_paragraph(whole):
-    data = json.loads((whole / "report.json").read_text())
-    captions = [item["caption"] for b in blocks(data, "figures") for item in b["items"]] + [b["caption"] for b in blocks(data, "table")]
-    assert max(map(len, captions)) < 620 and sum(map(len, captions)) / len(captions) < 300
+    """Where a section says once where it was measured, captions are short; in the data they end with that."""
+    documents = printed(whole)["documents"]
+    for name, most, mean in (("report", 500, 300), ("experiments", 500, 230), ("data", 620, 310)):
+        captions = [item["caption"] for b in documents[name]["main"] if b["kind"] == "figures" for item in b["items"]]
+        captions += [b["caption"] for b in documents[name]["main"] if b["kind"] == "table"]
+        assert max(map(len, captions)) < most and sum(map(len, captions)) / len(captions) < mean, name
+
+
+def pages(path) -> int:
+    """The pages of a PDF, by its page objects, plain or compressed."""
+    streams = [path.read_bytes(), *inflated(path.read_bytes())]
+    return sum(len(re.findall(rb"/Type\s*/Page\b", text)) for text in streams)
+
+
+def test_the_paper_is_a_paper(whole):
+    """At most twelve pages, with the experiments on at most twenty-five, one page of summary, and one slide."""
+    found = {path.stem: pages(path) for path in whole.glob("*.pdf")}
+    assert found.keys() == {"report", "experiments", "literature", "machines", "data", "summary", "slide"}
+    assert found["report"] <= 12 and found["experiments"] <= 25 and found["summary"] == found["slide"] == 1, found
+
+
+def test_each_reference_of_the_paper_is_in_its_list(whole):
+    paper = printed(whole)["documents"]["report"]
+    entries = next(b["items"] for b in paper["method"] if b["kind"] == "entries")
+    assert [entry.partition(" ")[0] for entry in entries] == [f"[{i}]" for i in range(1, len(entries) + 1)]
+    cited = [int(number) for b in paper["main"] if b["kind"] == "question" for group in re.findall(r"\[([^\]]+)\]", b["text"])
+             for number in re.findall(r"(?:^|; )(\d+)", group)]
+    assert len(cited) > 5 and max(cited) <= len(entries)
 
 
 def test_the_last_page_names_what_to_cite(whole):
-    last = json.loads((whole / "report.json").read_text())["appendix"][-1]["text"]
+    last = printed(whole)["documents"]["data"]["main"][-1]["text"]
     assert re.search(r"commits? [0-9a-f]{10}", last) and re.search(r"\d{4}-\d\d-\d\d", last) and "NVIDIA" in last
 
 
@@ -231,28 +268,6 @@ def lowest_ink(folder) -> float:
     return float(rows[rows < 0.93].max())
 
 
-@pytest.mark.long
-def test_no_figure_tells_more_than_six_series_apart(tmp_path, monkeypatch):
-    from matplotlib.colors import to_hex
-
-    from report.draw import formats, style
-    guides = {to_hex(c) for c in (style.GREY, style.PALE, style.INK)}
-    seen = tmp_path / "seen"
-    seen.mkdir()
-
-    def save(_, fig, name):
-        most = max(len({to_hex(line.get_color()) for line in ax.lines} - guides) for ax in fig.axes)
-        (seen / f"{name}-{most}").touch()
-    monkeypatch.setattr(formats.Formats, "save", save)
-    monkeypatch.setattr(formats.Formats, "save_png", lambda *_: None)
-    from report import output
-    made = document.make(collect([p for p in RECORDED.iterdir() if p.is_dir()], []))
-    with output.written(made.figures(), list, tmp_path) as undrawn:
-        assert not undrawn
-    numbers = {p.name.rpartition("-")[0]: int(p.name.rpartition("-")[2]) for p in seen.iterdir()}
-    assert len(numbers) == len(made.figures()) and {k: v for k, v in numbers.items() if v > 6} == {}
-
-
 # A new experiment
 
 TOML = 'title = "Vectors"\nquestion = "How fast?"\nchapter = 25\n\n[report]\nkind = "sweep"\nfactor = 3\n'
@@ -292,7 +307,7 @@ def test_a_new_experiment_is_one_toml(folder, tmp_path, quick):
     """With a metric and judged values of its own, at its chapter, by the generic section."""
     (folder / "vectors.toml").write_text(TOML)
     data = render(tmp_path / "out", study(tmp_path / "in"))
-    titles = [b["text"] for b in data["main"] if b["kind"] == "heading"]
+    titles = [b["text"] for b in data["documents"]["experiments"]["main"] if b["kind"] == "heading"]
     assert titles.index("Title of vectors") == 0, "chapter 25 is before the ladder's 30"
     assert "1.00\u00a0Gcell/s" in json.dumps(data, ensure_ascii=False)
     table = next(b for b in blocks(data, "table") if "every timed point" in b["caption"] and "Title of vectors" in b["caption"])
@@ -443,7 +458,7 @@ def test_without_typst(tmp_path, quick, capsys, monkeypatch):
     assert not (tmp_path / "out" / "report.pdf").exists() and (tmp_path / "out" / "figures" / "matmul_ladder_rungs.csv").exists()
 
 
-def dies(_):
+def dies(*_):
     os._exit(1)
 
 
@@ -452,7 +467,7 @@ def test_a_typst_that_dies_is_told_in_a_line(tmp_path, capsys, plain, monkeypatc
     ladder().save(tmp_path / "in")
     assert cli.main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == cli.BAD_OUTPUT
     text = capsys.readouterr().err
-    assert text.endswith("typst: its process ended early, perhaps because memory ran out\n") and "Traceback" not in text
+    assert text.endswith("typst: report: its process ended early, perhaps because memory ran out\n") and "Traceback" not in text
 
 
 def test_without_matplotlib(tmp_path, capsys, plain):

@@ -1,9 +1,9 @@
 """The section of an experiment that has no .py: roofs and shares, axes that do not merge, what failed."""
 
-import json
 
 import matplotlib.pyplot as plt
 import pytest
+from conftest import printed
 from synthetic import DRAM, Run
 
 from report.cli import main
@@ -91,7 +91,7 @@ def test_what_failed_is_on_the_first_page(tmp_path, plain):
     wrong(run)
     assert "; 1 kernel failed there." in section_of(tmp_path / "in", run).finding
     assert main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == 0
-    [text] = [w for w in json.loads((tmp_path / "out" / "report.json").read_text())["page"]["warnings"] if "failed" in w]
+    [text] = [w for w in printed(tmp_path / "out")["page"]["warnings"] if "failed" in w]
     assert "1 point of 1 kernel failed and has no rate: wrong (CPU) (wrong result at element 7)" in text.replace("\u200b", "")
     assert doubts.failed(collect([section_free(tmp_path)], [])) == []
 

@@ -87,7 +87,7 @@ def test_one_that_reads_is_done_without(rendered, monkeypatch):
         return real(file)
     monkeypatch.setattr(collect, "load", load)
     monkeypatch.setattr(study_claims, "compilers", lambda study: ())  # which another process reads
-    monkeypatch.setattr(document, "typeset", lambda folder: folder / "report.pdf")
+    monkeypatch.setattr(document, "typeset", lambda names, folder: [folder / "report.pdf"])
     assert rendered() == (cli.OK, "")
 
 
@@ -99,7 +99,7 @@ def test_one_that_judges_claims(rendered, monkeypatch):
 def test_one_that_typesets(rendered, monkeypatch):
     monkeypatch.setattr(document, "_typeset", killed)
     code, said = rendered()
-    assert code == cli.BAD_OUTPUT and "typst: its process ended early" in said and said.count("\n") == 1
+    assert code == cli.BAD_OUTPUT and "typst: report: its process ended early" in said and said.count("\n") == 1
 
 
 @pytest.mark.parametrize("error", (OSError(28, "No space left on device", "x.svg"), MemoryError(), ImportError("a library")))

@@ -6,7 +6,7 @@ import pytest
 from conftest import RECORDED
 from synthetic import Run, ladder
 
-from report import document
+from report import compose, document
 from report.data.collect import collect
 from report.data.limits import ISSUE, POWER, Use
 from report.data.load import MEANS
@@ -132,7 +132,7 @@ def test_first_page_figures_are_not_shown_again(tmp_path):
     ladder("cpu", sizes=(512, 1024)).save(tmp_path)
     ladder("gpu", sizes=(512, 1024)).save(tmp_path)
     made = document.make(collect([tmp_path], []))
-    data = json.dumps(document.data(made, {})["main"])
+    data = json.dumps(compose.documents(made, {})["experiments"]["main"])
     assert made.first and not any(f"figures/{f.name}.pdf" in data for f in made.first)
 
 

@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+from conftest import printed
 from synthetic import DRAM, PEAK, Run, ladder, write
 
 from report.cli import main
@@ -118,7 +119,7 @@ def test_runs_that_disagree_are_marked(tmp_path, plain):
     [marked] = doubts.marked(study)
     assert marked.startswith("Title of slow (GPU: ") and "DRAM read 84.9 of 99.9" in marked
     assert main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == 0
-    content = json.loads((tmp_path / "out" / "report.json").read_text())
+    content = printed(tmp_path / "out")
     assert pointer in content["page"]["warnings"] and "Runs differ" in json.dumps(content["method"])
     assert "Runs that measured a roof more than 10\u00a0% lower" in json.dumps(content["method"], ensure_ascii=False)
 
@@ -212,7 +213,7 @@ def test_an_exceeded_roof_is_a_warning_and_never_a_percentage(tmp_path, plain):
     run.save(tmp_path / "in")
     assert main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == 0
     text = (tmp_path / "out" / "report.json").read_text().replace("\u200b", "")
-    page = json.loads(text)["page"]
+    page = printed(tmp_path / "out")["page"]
     assert any("more than 5\u00a0% above a measured roof" in w and "(1 point: wonder 3.15× FP32 FMA)" in w for w in page["warnings"])
     assert "3.15× as much: the rate or the peak is wrong" in text and "too low" not in text and max(map(float, re.findall(r"([\d.]+)\u00a0%", text))) <= 105
 
@@ -236,7 +237,7 @@ def test_scattered_roofs_are_a_warning(tmp_path, plain):
             entry["real_time"] *= 3
     run.save(tmp_path / "in")
     assert main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == 0
-    content = json.loads((tmp_path / "out" / "report.json").read_text())
+    content = printed(tmp_path / "out")
     assert "The machine was not quiet" not in json.dumps(content["page"])
     assert any("L2" in b.get("text", "") and "factor of two" in b["text"] for b in content["method"])
 

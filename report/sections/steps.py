@@ -1,0 +1,69 @@
+"""The steps of a ladder: what each rung that is clearly faster does, what it needs less of, and what limits it then."""
+
+from __future__ import annotations
+
+from report.data.ladder import Ladder, Rung
+from report.data.limits import DRAM, ISSUE, L1, L2, L3, SHARED, counts
+from report.experiment import Column, Table, numbers, ratio, times_as_fast, words
+from report.sections import ladders
+
+CLEARLY = 1.1
+"""A rung is a step if it is so many times as fast as the last step; the lowest and the fastest one are, too."""
+LESS = 1.15
+"""A count is smaller if it falls by this factor."""
+NAMES = {L1: "wavefronts of the L1", SHARED: "bytes of shared memory", L2: "bytes of the L2", L3: "bytes of the L3", DRAM: "bytes of DRAM",
+         ISSUE: "instructions"}
+MOST = 2
+WAITS = {"long_scoreboard": "global memory", "short_scoreboard": "shared memory", "mio_throttle": "the queue of shared memory",
+         "lg_throttle": "the queue of global memory", "barrier": "barriers", "math_pipe_throttle": "the arithmetic units", "wait": "fixed latencies",
+         "dispatch_stall": "dispatch", "no_instruction": "instructions", "membar": "fences", "sleeping": "sleep", "gmma": "tensor cores",
+         "branch_resolving": "branches", "drain": "stores", "imc_miss": "constants", "tex_throttle": "the texture queue"}
+"""What a warp waits for in each state, by Nsight Compute's names."""
+FEWER_WAITS = 0.05
+"""Waits are fewer if their part of the warps' time falls by so much."""
+
+
+def of(ladder: Ladder) -> list[Rung]:
+    """The rungs that are steps, from the bottom."""
+    made = ladder.own[:1]
+    for rung in ladder.own[1:]:
+        if rung is ladder.fastest or times_as_fast(rung.point, made[-1].point) >= CLEARLY:
+            made.append(rung)
+    return made
+
+
+def table(stem: str, ladder: Ladder) -> Table:
+    """One row for each step and for the fastest library."""
+    steps, peer = of(ladder), ladder.best_peer
+    rows: list[dict] = [_row(ladder, below, rung) for below, rung in zip([None, *steps], steps)] + ([_row(ladder, None, peer)] if peer else [])
+    columns = (
+        Column("title", "rung", right=False, wide=1.1), Column("idea", "what it does", right=False, wide=2.6),
+        Column("op_per_byte_requested", "OP/B", numbers.significant), Column("value", numbers.unit(ladder.rungs[0].point), numbers.significant),
+        Column("step", "gain", numbers.times), Column("less", "needs less", right=False, wide=1.6),
+        Column("limit", "limit", right=False, wide=1.0))
+    known = [c for c in columns if any(row.get(c.key) not in (None, "") for row in rows)]
+    caption = (f"The steps of the ladder at {ladder.size_text}, {words.type_name(ladder.type)}: the rungs that are at least {CLEARLY:g} times as fast as the "
+               "step above, and the fastest. OP/B: operations per requested byte. Gain: over the step above. Needs less: counts, or waits of warps, that are "
+               "smaller than those of the step above. ")
+    return Table(f"{stem}_steps", caption + words.provenance(ladder.part, [r.point for r in (*steps, *([peer] if peer else []))], hollow=False), known, rows)
+
+
+def _row(ladder: Ladder, below: Rung | None, rung: Rung) -> dict:
+    p = rung.point
+    return {"rung": rung.number, "title": f"{rung.number or ''} {p.kernel.title}".strip(), "kernel": p.kernel.name, "idea": p.kernel.idea, "op_per_byte_requested": p.requested_intensity,
+            "value": p.value, **p.sampled, **(ladders.ratio_row("step", ratio(rung.point, below.point)) if below else {}),
+            "less": less(ladder, below, rung) if below else "", "limit": words.limit(rung.use)}
+
+
+def less(ladder: Ladder, below: Rung, rung: Rung) -> str:
+    """'2.1× fewer instructions, 1.5× fewer bytes of DRAM': the largest differences; where no count falls, the waits that do."""
+    then, now = (counts(ladder.part, r.point) for r in (below, rung))
+    fewer = sorted(((then[k] / now[k], name) for k, name in NAMES.items() if k in then and k in now and then[k] >= LESS * now[k]), reverse=True)
+    if fewer:
+        return words.joined([f"{numbers.times(factor)} fewer {name}" for factor, name in fewer[:MOST]])
+    waits = {state: share - rung.use.waits.get(state, 0.0) for state, share in below.use.waits.items()} if rung.use.waits else {}
+    state = max(waits, key=lambda s: waits[s], default="")
+    if not state or waits[state] < FEWER_WAITS:
+        return ""
+    return (f"waits for {WAITS.get(state, state.replace('_', ' '))}: {numbers.percent(rung.use.waits.get(state, 0.0))} of the warps’ time, "
+            f"not {numbers.percent(below.use.waits[state])}")
