@@ -317,7 +317,6 @@ def _plain(value: float | str) -> str:
 @dataclass(frozen=True)
 class Machine:
     """A CPU or a GPU that was measured. GPUs of one name are distinguished by their UUID."""
-
     side: str
     name: str
     id: str

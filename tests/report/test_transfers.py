@@ -11,7 +11,7 @@ from synthetic import Run
 
 from report.data import declaration
 from report.data.collect import collect
-from report.data.sides import CHOSEN, of_views
+from report.data.sides import of_views
 from report.sections.contributions import contributions
 
 RATES = {"pageable": 10.0, "pinned": 50.0, "zero_copy": 45.0}
@@ -320,11 +320,6 @@ def test_where_a_kernel_begins_is_no_start(tmp_path):
     for n in (4**k for k in range(7, 13)):
         run.time("gpu/matmul/large", n * 1e-12, {"n": n}, bytes_min=4 * n, flops_useful=n)
     assert row(section_of(tmp_path, run), "matmul")["without_n"] == 256
-
-
-def test_captions_of_best_codes_say_how_they_were_chosen(tmp_path):
-    section = section_of(tmp_path, suite())
-    assert CHOSEN in section.figures[0].caption
 
 
 def test_all_that_start_at_so_few_bytes_are_named(tmp_path):
