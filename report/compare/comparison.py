@@ -110,7 +110,7 @@ def make(paths: Sequence[Path], tolerance: float, patterns: Sequence[str] = (), 
         reasons = matching.by_reason(one for a in against for one in a.alone)
         why = "; ".join(f"{len(names)} {reason}" for reason, names in list(reasons.items())[:2])
         raise InputError(paths[1], "search", f"no point of it can be compared with {first.path}{f' ({why})' if why else ''}")
-    machines = {run.machine(side).label for one in loaded for run in one.runs for side in ("cpu", "gpu")}
+    machines = {run.machine(f.test.pair.point.kernel.side).label for f in judged.values() for run in f.test.pair.runs}
     own = [file for file in known if file.machine in machines and file.compare]
     rates = max(own or [f for f in known if f.compare], key=lambda f: f.date, default=None)
     return Comparison(first, against, tolerance, rates, bool(own))
