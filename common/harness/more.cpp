@@ -14,14 +14,14 @@
 namespace rung {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 28, kMostNames = std::size_t{1} << 24;
+constexpr std::size_t kLargestResult = std::size_t{1} << 28, kLargestList = std::size_t{1} << 24;
 
 /// What has to be equal for two runs to have samples of the same code on the same machine.
-constexpr const char* kBuild[] = {"git_commit", "git_dirty",     "cxx_compiler",
-                                  "cxx_flags",  "cuda_compiler", "cuda_flags"};
-constexpr const char* kMachine[] = {"cpu_name", "cpu_cores", "cpu_threads", "gpu_name", "gpu_uuid"};
+constexpr const char* kOfBuild[] = {"git_commit", "git_dirty",     "cxx_compiler",
+                                    "cxx_flags",  "cuda_compiler", "cuda_flags"};
+constexpr const char* kOfMachine[] = {"cpu_name", "cpu_cores", "cpu_threads", "gpu_name", "gpu_uuid"};
 
-std::string text_of(const std::filesystem::path& file, std::size_t most) {
+std::string bytes_of(const std::filesystem::path& file, std::size_t most) {
   try {
     return read_file(file, most);
   } catch (const Error& error) {
@@ -31,7 +31,7 @@ std::string text_of(const std::filesystem::path& file, std::size_t most) {
 
 Json result_in(const std::filesystem::path& file) {
   if (file.extension() == ".gz") throw Error("--more: " + file.string() + " is packed: unpack it first (gunzip)");
-  const Json result = Json::parse(text_of(file, kMostBytes), nullptr, false);
+  const Json result = Json::parse(bytes_of(file, kLargestResult), nullptr, false);
   const auto has = [&](const char* key, Json::value_t type) {
     return result.is_object() && result.contains("context") && result["context"].is_object() &&
            result["context"].contains(key) && result["context"][key].type() == type;
@@ -42,7 +42,7 @@ Json result_in(const std::filesystem::path& file) {
   return result;
 }
 
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string in_words(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 /// Throws Error for the first key in which the two contexts differ.
 template <std::size_t n>
@@ -50,13 +50,13 @@ void require_equal(const char* const (&keys)[n], const Json& was, const Json& is
   for (const char* key : keys) {
     const Json then = was.value(key, Json()), now = is.value(key, Json());
     if (then != now)
-      throw Error(fmt::format("--more: {} was {} and is {}: {}", key, text_of(then), text_of(now), remedy));
+      throw Error(fmt::format("--more: {} was {} and is {}: {}", key, in_words(then), in_words(now), remedy));
   }
 }
 
 /// Where changes that are not committed were compiled, only the program itself shows that the code is the same.
 void require_same_program(const Json& was, const Json& is) {
-  require_equal(kBuild, was, is,
+  require_equal(kOfBuild, was, is,
                 "samples of other code are a result of their own; build that commit, or leave out --more");
   if (was.value("git_dirty", true) && was.value("program", Json()) != is.value("program", Json()))
     throw Error(
@@ -75,7 +75,7 @@ std::set<std::string> timed_in(const Json& result) {
 }
 
 std::set<std::string> names_in(const std::filesystem::path& file) {
-  std::istringstream lines(text_of(file, kMostNames));
+  std::istringstream lines(bytes_of(file, kLargestList));
   std::set<std::string> names;
   for (std::string line; std::getline(lines, line);)
     if (!line.empty()) names.insert(line);
@@ -114,7 +114,7 @@ More more_of(const MoreChoice& choice, Machine& machine) {
   const Json result = result_in(choice.result);
   const Json& context = result["context"];
   require_same_program(context, base_context(""));
-  require_equal(kMachine, context, machine.context(), "samples of another machine are a result of their own");
+  require_equal(kOfMachine, context, machine.context(), "samples of another machine are a result of their own");
   const std::string name = context["experiment"];
   More more{.experiment = parse_experiment(context["experiment_toml"], file_of(name),
                                            context.value("study", Json()) == "brief" ? Scale::brief : Scale::full)};

@@ -18,6 +18,8 @@ DERIVED = ("op_per_byte_", "sectors_per_", "occupancy_", "registers_on", "model_
 LAUNCH = {"registers_per_thread": "registers", "shared_bytes_per_block": "bytes of shared memory", "local_bytes_per_thread": "bytes of local memory",
           "threads_per_block": "threads per block", "blocks": "blocks", "occupancy_theoretical": "occupancy"}
 """Facts of a timed launch that explain a change."""
+FEW, MANY = 4, 7
+"""Digits of a factor; the latter of one that is near 1."""
 CLOSE = 1e-12
 """Counts are whole numbers; those above 2^53 are rounded when they are read."""
 
@@ -42,7 +44,7 @@ class Change:
     @property
     def text(self) -> str:
         """'load_sectors 32768 → 65536 (×2)'."""
-        factor = f" (×{self.ratio:.4g})" if self.ratio else ""
+        factor = f" (×{self.ratio:.{MANY if abs(self.ratio - 1) < 0.01 else FEW}g})" if self.ratio else ""
         return f"{self.counter} {number(self.first)} → {number(self.second)}{factor}"
 
 

@@ -19,12 +19,18 @@ ROW, TALLEST = 3.9, 260.0
 LEFT, RIGHT, ABOVE, BELOW = 4.0, 3.0, 6.0, 10.0
 WIDEST = 95.0
 """Millimetres for names."""
-LETTERS = 70
 PALETTE = {SLOWER: style.ALERT, FASTER: style.OWN, SAME: style.INK}
 LEAST = 1.02
 """The axis reaches at least so far on both sides of 1."""
-WIDEST_AXIS = 100.0
-"""An interval beyond this factor is cut."""
+BEYOND = 1.2
+"""The axis reaches at most so far beyond the ratios; intervals further out are cut."""
+UP = (1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0)
+DOWN = (0.99, 0.98, 0.95, 0.9, 0.8, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001)
+"""Ticks, from 1 on."""
+MOST_TICKS = 3
+"""On each side of 1."""
+HINTED = 1.05
+"""The factor by which hinted type of a PNG is wider at most."""
 DOTS = 150
 
 
@@ -47,12 +53,13 @@ def _draw(fig, c: Comparison, rows: Sequence[tuple[str, Finding]], row: float) -
     several = len(c.against) > 1
     names = [_name(f"{letter}: {f.test.pair.name}" if several else f.test.pair.name) for letter, f in rows]
     shown = _labelled([f for _, f in rows], row)
-    width = max((text_width(names[i], style.SMALL) for i in shown), default=0.0) / style.POINTS_OF_MM
+    width = HINTED * max((text_width(names[i], style.SMALL) for i in shown), default=0.0) / style.POINTS_OF_MM
     ax = style.axes(fig, min(width, WIDEST) + LEFT, BELOW, RIGHT, ABOVE)
-    ends = [1 + c.tolerance, LEAST, *(max(x, 1 / x) for _, f in rows for x in (f.test.value, *(f.shown or ())))]
-    far = min(max(ends) * LEAST, WIDEST_AXIS)
+    ratios, ends = [f.test.value for _, f in rows], [end for _, f in rows for end in f.shown or ()]
+    low = min(1 / LEAST, *ratios, max(min((*ends, 1.0)), min(ratios) / BEYOND)) / 1.01
+    high = max(LEAST, *ratios, min(max((*ends, 1.0)), max(ratios) * BEYOND)) * 1.01
     ax.set_xscale("log")
-    ax.set_xlim(1 / far, far)
+    ax.set_xlim(low, high)
     ax.set_ylim(-0.7, len(rows) - 0.3)
     ax.axvspan(1 / (1 + c.tolerance), 1 + c.tolerance, color=style.PALE, alpha=0.5, linewidth=0, zorder=0)
     ax.axvline(1, color=style.GREY, linewidth=0.6, zorder=1)
@@ -62,16 +69,21 @@ def _draw(fig, c: Comparison, rows: Sequence[tuple[str, Finding]], row: float) -
         ax.annotate(names[i], (0, i), xycoords=("axes fraction", "data"), xytext=(-3, 0), textcoords="offset points", ha="right",
                     va="center_baseline", size=style.SMALL, color=PALETTE.get(rows[i][1].verdict, style.GREY))
     ax.set_yticks([])
-    style.plain_ticks(ax.xaxis, _ticks(far))
+    style.plain_ticks(ax.xaxis, [*sorted([t for t in DOWN if t >= low][-MOST_TICKS:]), 1.0, *[t for t in UP if t <= high][-MOST_TICKS:]])
     seconds = ", ".join(a.second.letter for a in c.against)
-    ax.set_xlabel(f"How many times as fast as {c.first.letter} {seconds} is, with 95 % intervals; grey: within {100 * c.tolerance:g} %")
+    ax.set_xlabel(f"Times as fast: {seconds} over {c.first.letter}, with 95 % intervals")
     ax.annotate("slower", (0, 1), xycoords="axes fraction", xytext=(0, 2), textcoords="offset points", ha="left", va="bottom", size=style.SMALL)
     ax.annotate("faster", (1, 1), xycoords="axes fraction", xytext=(0, 2), textcoords="offset points", ha="right", va="bottom", size=style.SMALL)
 
 
 def _name(text: str) -> str:
-    name = plain(text)
-    return name if len(name) <= LETTERS else f"…{name[-LETTERS:]}"
+    """The name, cut on the left where there is no room for all of it."""
+    name, room = plain(text), WIDEST * style.POINTS_OF_MM
+    if text_width(name, style.SMALL) <= room:
+        return name
+    while name and text_width(f"…{name}", style.SMALL) > room:
+        name = name[max(1, len(name) // 50):]
+    return f"…{name}"
 
 
 def _labelled(findings: Sequence[Finding], row: float) -> list[int]:
@@ -83,11 +95,3 @@ def _labelled(findings: Sequence[Finding], row: float) -> list[int]:
         if f.verdict in (SLOWER, FASTER) and (not kept or (i - kept[-1]) * row >= 0.7 * ROW):
             kept.append(i)
     return kept
-
-
-def _ticks(far: float) -> list[float]:
-    """Round ratios on both sides of 1."""
-    steps = (1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 5, 10, 20, 50)
-    kept = [s for s in steps if s <= far]
-    above = kept[-3:] if len(kept) > 3 else kept
-    return [*(round(1 / s, 3) for s in reversed(above)), 1.0, *above]

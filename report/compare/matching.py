@@ -84,7 +84,9 @@ def pairs(first: Side, second: Side) -> tuple[list[Pair], list[Alone]]:
         if not one or not other:
             has, lacks = (first, second) if one else (second, first)
             alone.append(Alone(name, f"only in {has.letter}{_nearly((one or other)[0][0], others if one else own, lacks)}"))
-        elif reason := _why_not(one):
+        elif (reason := _why_not(one)) and reason == _why_not(other):
+            alone.append(Alone(name, f"{first.letter} and {second.letter} {reason}"))
+        elif reason:
             alone.append(Alone(name, f"{first.letter} {reason}"))
         elif reason := _why_not(other):
             alone.append(Alone(name, f"{second.letter} {reason}"))

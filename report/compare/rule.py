@@ -39,6 +39,8 @@ FEWEST_RUNS = 3
 """Runs of one side that are required to estimate how much runs differ."""
 MANY, MANY_RUNS = 10_000, 100
 """More further samples or runs than these are not suggested."""
+WORTH = 2
+"""A further run is suggested where it replaces so many times its samples."""
 AT_LIMIT = 0.05
 """A ratio that is nearer to the tolerance than this share of it is at it: hardly any number of samples decides."""
 ASSUMED, OF_TWINS, OF_RUNS = "assumed", "by the A/A test of the machine", "by repeated runs"
@@ -122,8 +124,17 @@ class Test:
         degrees = min((b.degrees for b in self.between if b.degrees is not None), default=None)
         return math.expm1(quantile(degrees, miss) * math.sqrt(variance))
 
+    @cached_property
+    def _known(self) -> dict[float, tuple[float, float] | None]:
+        return {}
+
     def by_samples(self, miss: float) -> tuple[float, float] | None:
         """The interval by the samples alone; each end misses with at most that probability."""
+        if miss not in self._known:
+            self._known[miss] = self._by_samples(miss)
+        return self._known[miss]
+
+    def _by_samples(self, miss: float) -> tuple[float, float] | None:
         over, under = (joined(points, miss) for points in (self.pair.first, self.pair.second))
         if over is None or under is None:
             return None
@@ -186,7 +197,7 @@ class Test:
 def holm(keys: Iterable[K], decides: Callable[[K, float], bool], level: float = 1 - LEVEL) -> dict[K, float]:
     """The keys that are decided with their levels: each at `level` divided by the number of keys that are still open, until no
     further one is."""
-    open_, decided = list(dict.fromkeys(keys)), {}
+    open_, decided = list(dict.fromkeys(keys)), dict[K, float]()
     while open_:
         each = level / len(open_)
         if not (now := [key for key in open_ if decides(key, each)]):
@@ -268,7 +279,7 @@ def _sources(test: Test) -> list[str]:
 
 def more(test: Test, miss: float) -> tuple[int | None, int | None, bool]:
     """How many more samples in each run, or else how many more runs of each side, would decide, if the samples' part narrows as
-    the root of their number and the part between runs as the root of theirs: what takes fewer samples. None for both: too many
+    the root of their number and the part between runs as the root of theirs: runs where they take far fewer samples. None for both: too many
     to be given. Where the part between runs is assumed, as many runs as are needed to measure it. Last, whether the ratio is so
     near to the tolerance that no number decides."""
     ends = test.by_samples(miss)
@@ -285,7 +296,7 @@ def more(test: Test, miss: float) -> tuple[int | None, int | None, bool]:
         samples = max(math.ceil(test.samples * (width / (distance - apart)) ** 2) - test.samples, 1)
     if any(b.source == ASSUMED for b in test.between):
         runs = min(runs, max(FEWEST_RUNS - test.runs, 1))
-    if samples <= runs * test.samples and samples <= MANY:
+    if samples <= WORTH * runs * test.samples and samples <= MANY:
         return int(samples), None, False
     return None, runs if runs <= MANY_RUNS else None, False
 

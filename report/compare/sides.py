@@ -20,7 +20,8 @@ BUILD = ("git_commit", "git_dirty", "rung_version", "cxx_compiler", "cxx_flags",
 MACHINE = ("cpu_name", "cpu_cores", "gpu_name", "gpu_uuid")
 """Runs that agree in all of these are joined."""
 TOLD = {"git_commit": "commit", "git_dirty": "uncommitted changes", "rung_version": "version", "harness": "harness", "cxx_compiler": "C++ compiler",
-        "cxx_flags": "C++ flags", "cuda_compiler": "CUDA compiler", "cuda_flags": "CUDA flags", "cpu_name": "CPU", "cpu_cores": "cores", "cpu_threads": "threads",
+        "cxx_flags": "C++ flags", "cuda_compiler": "CUDA compiler", "cuda_flags": "CUDA flags",
+        "cpu_name": "CPU", "cpu_cores": "cores", "cpu_threads": "threads",
         "cpu_governor": "governor", "gpu_name": "GPU", "gpu_uuid": "board", "gpu_driver": "driver", "gpu_cuda_runtime": "CUDA runtime",
         "gpu_cublas_version": "cuBLAS", "gpu_power_limit_w": "power limit (W)", "blas_name": "BLAS", "blas_version": "BLAS version", "blas_core": "BLAS code",
         "omp_num_threads": "OMP_NUM_THREADS", "omp_places": "OMP_PLACES", "omp_proc_bind": "OMP_PROC_BIND", "huge_pages": "huge pages", "smt": "SMT",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from statistics import median_low
 
 from report.compare import counts, matching, rule, sides
 from report.compare.comparison import COUNTS, PLANTED, VERDICTS, Against, Comparison
@@ -111,13 +112,13 @@ def hints(c: Comparison) -> list[str]:
     if not found:
         return []
     lines = []
-    samples, runs = (max((n or 0 for n in some), default=0) for some in ((f.more_samples for f in found), (f.more_runs for f in found)))
+    samples, runs = ([n for f in found if (n := given(f))] for given in (lambda f: f.more_samples, lambda f: f.more_runs))
     assumed = any(b.source == ASSUMED and f.more_runs and f.test.runs < FEWEST_RUNS for f in found for b in f.test.between)
-    if samples or runs:
-        need = " and ".join(filter(None, (f"up to {words.counted(samples, 'more sample')} of a point" if samples else "",
-                                          f"up to {words.counted(runs, 'more run')} of each side" if runs else "")))
-        lines.append(f"Undecided: {words.counted(len(found), 'point')}, which need {need}: rung compare … --undecided points.txt; "
-                     "rung run --more RESULT --points points.txt; then compare again.")
+    need = [f"{words.counted(len(some), 'point')} need{'s' * (len(some) == 1)} more {what} ({median_low(some)}{' in the median' * (len(some) > 1)})"
+            for some, what in ((samples, "samples"), (runs, "runs of each side")) if some]
+    if need:
+        lines.append(f"Undecided: {' and '.join(need)}. rung compare … --undecided points.txt; rung run --more RESULT --points points.txt; "
+                     "then compare again.")
     if assumed:
         lines.append(f"How much runs of this machine differ is not known and assumed: {FEWEST_RUNS} runs of each side measure it, and may need fewer.")
     return lines
@@ -155,7 +156,7 @@ def terminal(c: Comparison, only: Sequence[str] = ()) -> str:
             lines += [f"… and {left} that are {SAME} or {UNDECIDED}: --only same,undecided or --csv shows them"] if left else []
         counted = [one for one in a.counted if shows(one.verdict, only) and (one.verdict != EQUAL or only)]
         if counted:
-            lines += ["", *table(("counts", "changed", "point"), [(one.verdict, _changes(one), plain(one.pair.name)) for one in counted], ())]
+            lines += ["", *table(("counts", "point", "changed"), [(one.verdict, plain(one.pair.name), _changes(one)) for one in counted], ())]
         if a.alone and not only:
             lines += ["", "Not compared:", *(f"   {line}" for line in not_compared(a))]
     if c.findings:
