@@ -94,13 +94,13 @@ def make(paths: Sequence[Path], tolerance: float, patterns: Sequence[str] = (), 
         raise InputError(paths[-1], "RUN", f"at most {len(LETTERS)} results")
     loaded = [sides.load(letter, path) for letter, path in zip(LETTERS, paths)]
     known = _twins(loaded)
-    between = {side.letter: _between(side, known) for side in loaded}
+    between = between_of(loaded, known)
     first, tests, rest = loaded[0], {}, {}
     for second in loaded[1:]:
         found, alone = matching.pairs(first, second)
         timed = [pair for pair in found if not matching.is_counted(pair)]
         for i, pair in enumerate(timed):
-            one, other = (between[side.letter][run.machine(pair.point.kernel.side)] for side, run in zip((first, second), pair.runs))
+            one, other = (between[run.machine(pair.point.kernel.side)] for run in pair.runs)
             tests[second.letter, i] = rule.Test(pair, (one, other), tolerance)
         rest[second.letter] = [counts.compare(pair, patterns) for pair in found if matching.is_counted(pair)], alone
     judged = rule.judge(tests, time_only)
@@ -129,13 +129,14 @@ def _twins(loaded: Sequence[Side]) -> list[TwinsFile]:
     return [*found, *([recorded] if isinstance(recorded, TwinsFile) else [])]
 
 
-def _between(side: Side, twins: Sequence[TwinsFile]) -> dict[Machine, rule.Between]:
-    """How much runs of each machine of a side differ: by the points that several of its runs of one build measured."""
+def between_of(loaded: Sequence[Side], twins: Sequence[TwinsFile]) -> dict[Machine, rule.Between]:
+    """How much runs of each machine differ: by the points that several runs of one build measured there, on any side."""
     medians: dict[tuple, dict[tuple, list[float]]] = defaultdict(lambda: defaultdict(list))
-    machines = {run.machine(name) for run in side.runs for name in SIDES}
-    for run in side.runs:
-        for point in run.points:
-            if point.is_timed and not point.is_disturbed:
-                medians[run.machine(point.kernel.side), sides.build(run)][matching.key(point, "")].append(point.timing.median)
-    return {machine: rule.known_between(machine, [list(own.values()) for (mine, _), own in medians.items() if mine == machine], twins)
+    machines = {run.machine(name) for side in loaded for run in side.runs for name in SIDES}
+    for side in loaded:
+        for run in side.runs:
+            for point in run.points:
+                if point.is_timed and not point.is_disturbed:
+                    medians[run.machine(point.kernel.side), side.letter, sides.build(run)][matching.key(point, "")].append(point.timing.median)
+    return {machine: rule.known_between(machine, [list(own.values()) for (mine, *_), own in medians.items() if mine == machine], twins)
             for machine in machines}

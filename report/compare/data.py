@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from report.compare import counts, matching, rule
 from report.compare.comparison import COUNTS, PLANTED, VERDICTS, Against, Comparison
 from report.compare.counts import Counted
 from report.compare.rule import Finding
 from report.compare.sides import Side
-from report.data.companions import TwinsFile
+from report.data.companions import Tally, TwinsFile
 from report.data.statistics import LEVEL
 
 VERSION = 1
@@ -72,7 +72,11 @@ def _rates(c: Comparison) -> dict | None:
     if file is None:
         return None
     return {"machine": file.machine, "date": file.date, "is_of_this_machine": c.is_rates_own,
-            **{key: {"points": tally.pairs, "called": tally.called} for key, tally in file.compare.items()}}
+            "single_runs": _tallies(file.compare), "joined_runs": _tallies(file.joined), "runs_of_a_side": file.joined_runs or None}
+
+
+def _tallies(told: Mapping[str, Tally]) -> dict:
+    return {key: {"points": tally.pairs, "called": tally.called} for key, tally in told.items()}
 
 
 def _against(c: Comparison, a: Against, wanted: set[str]) -> dict:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median_low
 
 from report.compare import counts, matching, rule, sides
@@ -89,10 +89,9 @@ def error_rates(c: Comparison) -> list[str]:
     lines = []
     if file := c.rates:
         where = "measured on this machine" if c.is_rates_own else "not measured on this machine; recorded on"
-        told = file.compare
-        lines.append(f"Error rates ({where}{'' if c.is_rates_own else f' {plain(file.machine)}'}, {file.date[:10]}): equal code was called different at "
-                     f"{_of(told['same'])} points and in {_of(told['families'])} comparisons; 1 % more work was found at {_of(told['one'])}, "
-                     f"2 % at {_of(told['two'])}, 5 % at {_of(told['five'])} points.")
+        lines.append(f"Error rates ({where}{'' if c.is_rates_own else f' {plain(file.machine)}'}, {file.date[:10]}): {_rates(file.compare)}.")
+        if file.joined:
+            lines.append(f"With {file.joined_runs} alternating runs of each side: {_rates(file.joined)}.")
     else:
         lines.append("Error rates: not measured on this machine, and none are recorded (tests/twins/run.sh measures them).")
     if c.family:
@@ -100,6 +99,11 @@ def error_rates(c: Comparison) -> list[str]:
         lines.append(f"These samples would show a difference of {found} of {words.counted(c.family, 'point')}. False differences: at most 5 % per comparison "
                      f"(Holm); a difference of up to {100 * c.tolerance:g} % is none (--tolerance).")
     return lines
+
+
+def _rates(told: Mapping[str, Tally]) -> str:
+    return (f"equal code was called different at {_of(told['same'])} points and in {_of(told['families'])} comparisons; 1 % more work was found at "
+            f"{_of(told['one'])}, 2 % at {_of(told['two'])}, 5 % at {_of(told['five'])} points")
 
 
 def _of(tally: Tally) -> str:

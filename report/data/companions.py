@@ -186,6 +186,9 @@ class TwinsFile:
     compare: dict[str, Tally] = field(default_factory=dict)
     """Of `rung compare`'s rule, by points of two runs: the same work called different (same; families: in families of points),
     and more work found (one, two, five). Empty in files of an older test."""
+    joined: dict[str, Tally] = field(default_factory=dict)
+    """The same of two sides with `joined_runs` alternating runs each."""
+    joined_runs: int = 0
 
 
 Companion = SheetFile | CounterFile | HazardFile | WrongResults | CompilerFile | EmulatorFile | TwinsFile
@@ -318,7 +321,7 @@ def _emulator_rate(path: Path, where: str, row: dict) -> EmulatorRate:
 
 def _twins_file(path: Path, data: dict) -> TwinsFile:
     within, between = (_tallies(path, data["twins"], name) for name in ("within", "between"))
-    compare = _tallies(path, data["twins"], "compare") if "compare" in data["twins"] else {}
+    compare, joined = (_tallies(path, data["twins"], name) if name in data["twins"] else {} for name in ("compare", "joined"))
     if not (is_number(data.get("load")) and data["load"] >= 0):
         raise InputError(path, "file.load", "not a load")
     if not (is_number(data.get("ratio_within")) and 0 < data["ratio_within"] < 1):
@@ -331,10 +334,10 @@ def _twins_file(path: Path, data: dict) -> TwinsFile:
         raise InputError(path, "file.between_runs", "not a relative difference")
     return TwinsFile(path, text(path, data, "machine", "file"), date(path, data, "file"), whole(path, data, "runs", "file"),
                      tuple(map(int, turns)), float(data["ratio_within"]), float(data["load"]), within, between, margin,
-                     compare)
+                     compare, joined, whole(path, data, "joined_runs", "file") if joined else 0)
 
 
-FURTHER = {"between": ("intervals",), "compare": ("families", "one")}
+FURTHER = {"between": ("intervals",), "compare": ("families", "one"), "joined": ("families", "one")}
 """Tallies of one kind of comparison only."""
 
 

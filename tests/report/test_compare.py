@@ -103,7 +103,7 @@ def test_without_repeated_runs_the_difference_between_runs_is_assumed(two, tmp_p
 def test_repeated_runs_of_a_side_are_joined_and_show_how_much_runs_differ(tmp_path, monkeypatch):
     monkeypatch.setattr(comparison, "RECORDED", tmp_path / "none.json")
     random = np.random.default_rng(5)
-    for side, factor in (("a", 1.0), ("b", 1.03)):
+    for side, factor in (("a", 1.0), ("b", 1.03)):  # six runs of each
         for i in range(6):
             drift = random.lognormal(0, 0.001)
             saved(tmp_path / side, {f"cpu/matmul/{k}": 1e-3 * factor * drift * noise(random) for k in "xyz"}, f"run{i}",
