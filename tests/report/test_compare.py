@@ -93,10 +93,10 @@ def test_a_difference_within_the_tolerance_is_none(two):
 
 
 def test_without_repeated_runs_the_difference_between_runs_is_assumed(two, tmp_path, monkeypatch):
-    paths = two({"one": 1.04})
+    paths = two({"one": 1.04, "same": 1.0})
     monkeypatch.setattr(comparison, "RECORDED", tmp_path / "none.json")
-    found = make(paths, 0.01).findings[0]
-    assert (found.verdict, found.code, found.more_runs) == (UNDECIDED, "between_runs", 2) and "assumed" in found.why
+    for found in make(paths, 0.01).findings:
+        assert (found.verdict, found.code, found.more_runs) == (UNDECIDED, "between_runs", 2) and "assumed" in found.why
     assert "none are recorded" in " ".join(texts.error_rates(make(paths, 0.01)))
 
 
@@ -518,7 +518,7 @@ def test_names_with_control_characters_and_markup_harm_no_output(tmp_path, calm,
     markdown = texts.markdown(make(paths, 0.01))
     rows = [line for line in markdown.splitlines() if "evil" in line and line.startswith("|")]
     assert rows and all(re.sub(r"\\\|", "", re.sub(r"`[^`]*`", "", row)).count("|") == 9 for row in rows)
-    assert "<script>" not in re.sub(r"`[^`]*`", "", markdown) and "<b>" not in markdown
+    assert "<script>" not in re.sub(r"`[^`]*`", "", markdown) and "<b" not in markdown
 
 
 def test_samples_that_are_no_times_are_left_out(tmp_path, calm):
