@@ -6,6 +6,8 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 from report.compare import counts, matching, rule, sides
@@ -81,9 +83,15 @@ class Comparison:
     def undecided(self) -> list[str]:
         return list(dict.fromkeys(f.test.pair.name for f in self.findings if f.verdict == UNDECIDED))
 
+    @cached_property
+    def detectable(self) -> list[float]:
+        """The difference that would be found, for each point: infinite for points without an interval."""
+        found = (rule.detectable(f.test, self.family) for f in self.findings)
+        return sorted(math.inf if one is None else one for one in found)
+
     def resolved(self, planted: float) -> int:
         """At how many points a difference of this size would be found."""
-        return rule.found_if_planted([f.test for f in self.findings], self.family, planted)
+        return sum(one <= planted for one in self.detectable)
 
 
 def make(paths: Sequence[Path], tolerance: float, patterns: Sequence[str] = (), time_only: bool = False) -> Comparison:
@@ -99,8 +107,9 @@ def make(paths: Sequence[Path], tolerance: float, patterns: Sequence[str] = (), 
     for second in loaded[1:]:
         found, alone = matching.pairs(first, second)
         timed = [pair for pair in found if not matching.is_counted(pair)]
+        neighbours = _between_neighbours(first, second, timed)
         for i, pair in enumerate(timed):
-            one, other = (between[run.machine(pair.point.kernel.side)] for run in pair.runs)
+            one, other = (neighbours.get(run.machine(pair.point.kernel.side)) or between[run.machine(pair.point.kernel.side)] for run in pair.runs)
             tests[second.letter, i] = rule.Test(pair, (one, other), tolerance)
         rest[second.letter] = [counts.compare(pair, patterns) for pair in found if matching.is_counted(pair)], alone
     judged = rule.judge(tests, time_only)
@@ -140,3 +149,16 @@ def between_of(loaded: Sequence[Side], twins: Sequence[TwinsFile]) -> dict[Machi
                     medians[run.machine(point.kernel.side), side.letter, sides.build(run)][matching.key(point, "")].append(point.timing.median)
     return {machine: rule.known_between(machine, [list(own.values()) for (mine, *_), own in medians.items() if mine == machine], twins)
             for machine in machines}
+
+
+def _between_neighbours(first: Side, second: Side, timed: Sequence[matching.Pair]) -> dict[Machine, rule.Between]:
+    """The same by neighbours, for machines on which the runs of both sides alternate."""
+    dates = {str(run.path): run.date for side in (first, second) for run in side.runs}
+    alternating = defaultdict[Machine, list[matching.Pair]](list)
+    for pair in timed:
+        one, other = (run.machine(pair.point.kernel.side) for run in pair.runs)
+        ends = [sorted((dates[a.run], dates[b.run])) for a, b in zip(pair.first, pair.second)]
+        if one == other and len(pair.first) == len(pair.second) and all(early[1] < late[0] for early, late in pairwise(ends)):
+            alternating[one].append(pair)
+    found = {machine: rule.of_alternating(pairs) for machine, pairs in alternating.items()}
+    return {machine: one for machine, one in found.items() if one}

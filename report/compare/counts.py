@@ -14,7 +14,7 @@ NO_COST = ("flops_useful", "bytes_min", "bytes_declared_loaded", "bytes_declared
 """Counters of a counted point that are not what it does: the problem's, or its record's."""
 DERIVED = ("op_per_byte_", "sectors_per_", "occupancy_", "registers_on", "model_device", "model_l1_hit", "model_l2_hit", "model_l1_load_hits",
            "model_l2_load_hits")
-"""Beginnings of keys that follow from others, or of which more is better."""
+"""Beginnings of keys whose values follow from others, or should be high."""
 LAUNCH = {"registers_per_thread": "registers", "shared_bytes_per_block": "bytes of shared memory", "local_bytes_per_thread": "bytes of local memory",
           "threads_per_block": "threads per block", "blocks": "blocks", "occupancy_theoretical": "occupancy"}
 """Facts of a timed launch that explain a change."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from statistics import median_low
 
 from report.compare import counts, matching, rule
 from report.compare.comparison import COUNTS, PLANTED, VERDICTS, Against, Comparison
@@ -59,6 +60,7 @@ def as_json(c: Comparison, only: Iterable[str] = ()) -> dict:
         "runs": [_side(side) for side in (c.first, *(a.second for a in c.against))],
         "rule": {"tolerance": c.tolerance, "level": round(1 - LEVEL, 10), "correction": "Holm", "points": c.family},
         "error_rates": _rates(c), "resolves": {f"{planted:g}": c.resolved(planted) for planted in PLANTED},
+        "resolves_at_half_of_the_points": finite(median_low(c.detectable)) if c.detectable else None,
         "comparisons": [_against(c, a, wanted) for a in c.against]}
 
 
@@ -75,8 +77,8 @@ def _rates(c: Comparison) -> dict | None:
             "single_runs": _tallies(file.compare), "joined_runs": _tallies(file.joined), "runs_of_a_side": file.joined_runs or None}
 
 
-def _tallies(told: Mapping[str, Tally]) -> dict:
-    return {key: {"points": tally.pairs, "called": tally.called} for key, tally in told.items()}
+def _tallies(tallies: Mapping[str, Tally]) -> dict:
+    return {key: {"points": tally.pairs, "called": tally.called} for key, tally in tallies.items()}
 
 
 def _against(c: Comparison, a: Against, wanted: set[str]) -> dict:

@@ -15,7 +15,7 @@ from report.draw.paper import text_width
 from report.plain import plain, plain_lines
 
 ROW, TALLEST = 3.9, 260.0
-"""Millimetres of a row with a name, and of the whole figure; more rows are narrower, and only those of decided differences have names."""
+"""Millimetres of a row with a name, and of the whole figure; more rows are narrower, and only decided differences have names."""
 LEFT, RIGHT, ABOVE, BELOW = 4.0, 3.0, 6.0, 10.0
 WIDEST = 95.0
 """Millimetres for names."""
@@ -87,7 +87,7 @@ def _name(text: str) -> str:
 
 
 def _labelled(findings: Sequence[Finding], row: float) -> list[int]:
-    """The rows with a name: all where there is room, else those of decided differences that are far enough apart."""
+    """The rows with a name: all where there is room, else decided differences that are far enough apart."""
     if row >= ROW:
         return list(range(len(findings)))
     kept: list[int] = []

@@ -39,7 +39,7 @@ class Alone:
 
 
 def key(point: Point, experiment: str) -> Key:
-    """Kernel, sizes, tunables, mode, data set and threads; results without kernels' records are told apart by their names."""
+    """Kernel, sizes, tunables, mode, data set and threads; results of other harnesses have names only."""
     given = point.identity if point.sizes or point.tunables else (point.name,)
     return experiment, given, point.mode, point.data, point.threads, point.oversubscribed
 

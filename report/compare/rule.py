@@ -6,8 +6,9 @@ UNDECIDED: all others, each with the reason and with the samples or runs that wo
 
 The ratio is that of the medians: A's time over B's, how many times as fast B is. Its interval has two parts. The samples'
 part is by ranks (report.data.statistics) and narrows with more samples. The part between runs is by how much medians of
-two runs differ where nothing was changed: from the runs themselves where a side has at least three, else from the A/A
-test of the machine, else it is assumed. It narrows with more runs.
+two runs differ where nothing was changed: from the quotients of neighbours where the runs of both sides alternate, else from
+the runs of a side where it has at least three, else from the A/A test of the machine, else it is assumed. It narrows with
+more runs.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ FEWEST_RUNS = 3
 MANY, MANY_RUNS = 10_000, 100
 """More further samples or runs than these are not suggested."""
 WORTH = 2
-"""A further run is suggested where it replaces so many times its samples."""
+"""A further run is suggested where it replaces at least this multiple of its own samples."""
 AT_LIMIT = 0.05
 """A ratio that is nearer to the tolerance than this share of it is at it: hardly any number of samples decides."""
-ASSUMED, OF_TWINS, OF_RUNS = "assumed", "by the A/A test of the machine", "by repeated runs"
+ASSUMED, OF_TWINS, OF_RUNS, OF_ALTERNATING = "assumed", "by the A/A test of the machine", "by repeated runs", "by alternating runs"
 OVER_SAMPLE = "over the sample"
 """The source of a clock that was measured during the samples."""
 K = TypeVar("K", bound=Hashable)
@@ -80,6 +81,19 @@ def known_between(machine: Machine, series: Iterable[Sequence[Sequence[float]]],
     if mine and (file := max(mine, key=lambda f: f.date)).between_runs is not None and file.runs > FEWEST_RUNS:
         return Between(math.log1p(file.between_runs or 0) / student(file.runs - 1) / math.sqrt(2), file.runs - 1, OF_TWINS)
     return Between(math.log1p(BETWEEN_RUNS) / score(MISS) / math.sqrt(2), None, ASSUMED)
+
+
+def of_alternating(pairs: Iterable[Pair]) -> Between | None:
+    """Of sides whose runs alternate, each with its neighbour of the other side: by the quotients of neighbours, which a drift of the
+    machine changes less than the times. `pairs`: all points of one machine. None with too few runs."""
+    steady = [pair for pair in pairs if not any(p.is_disturbed for p in (*pair.first, *pair.second))]
+    quotients = [[a.timing.median / b.timing.median for a, b in zip(pair.first, pair.second)] for pair in steady]
+    own = [q for q in quotients if len(q) >= FEWEST_RUNS]
+    margin = between_runs(own)
+    if margin is None:
+        return None
+    pooled = sum(len(q) - 1 for q in own)
+    return Between(math.log1p(margin) / student(pooled) / 2, max(map(len, own)) - 1, OF_ALTERNATING)  # a quotient's is that of two runs
 
 
 def of_point(point: Point, miss: float) -> tuple[float, float] | None:
@@ -190,7 +204,7 @@ class Test:
 
     @property
     def by_cycles(self) -> float | None:
-        """The factor from the ratio of times to that of cycles."""
+        """The factor by which the ratio of cycles differs from the ratio of times."""
         return self.clocks[0] / self.clocks[1] if self.clocks else None
 
 
@@ -301,12 +315,8 @@ def more(test: Test, miss: float) -> tuple[int | None, int | None, bool]:
     return None, runs if runs <= MANY_RUNS else None, False
 
 
-def found_if_planted(tests: Iterable[Test], family: int, planted: float) -> int:
-    """At how many of these points a difference of this size would be found as often as not: the deciding interval around it
-    would be outside of the tolerance."""
-    miss, number = MISS / max(family, 1), 0
-    for test in tests:
-        ends = test.interval(miss)
-        if ends is not None and math.log1p(planted) - math.log(test.value / ends[0]) > math.log1p(test.tolerance):
-            number += 1
-    return number
+def detectable(test: Test, family: int) -> float | None:
+    """The difference that would be found as often as not, among so large a family: the deciding interval around it is outside
+    of the tolerance. None without an interval."""
+    ends = test.interval(MISS / max(family, 1))
+    return test.value / ends[0] * (1 + test.tolerance) - 1 if ends else None

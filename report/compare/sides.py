@@ -19,7 +19,7 @@ MORE = "more"
 BUILD = ("git_commit", "git_dirty", "rung_version", "cxx_compiler", "cxx_flags", "cuda_compiler", "cuda_flags")
 MACHINE = ("cpu_name", "cpu_cores", "gpu_name", "gpu_uuid")
 """Runs that agree in all of these are joined."""
-TOLD = {"git_commit": "commit", "git_dirty": "uncommitted changes", "rung_version": "version", "harness": "harness", "cxx_compiler": "C++ compiler",
+NAMES = {"git_commit": "commit", "git_dirty": "uncommitted changes", "rung_version": "version", "harness": "harness", "cxx_compiler": "C++ compiler",
         "cxx_flags": "C++ flags", "cuda_compiler": "CUDA compiler", "cuda_flags": "CUDA flags",
         "cpu_name": "CPU", "cpu_cores": "cores", "cpu_threads": "threads",
         "cpu_governor": "governor", "gpu_name": "GPU", "gpu_uuid": "board", "gpu_driver": "driver", "gpu_cuda_runtime": "CUDA runtime",
@@ -137,7 +137,7 @@ class Difference:
 def differences(first: Side, second: Side) -> list[Difference]:
     """What differs between the two, by the header's names; where experiments differ in it, all of their values."""
     made = []
-    for key, name in TOLD.items():
+    for key, name in NAMES.items():
         one, other = (_values(side.runs, key, first.experiments & second.experiments) for side in (first, second))
         if key == "environment":
             made += _of_environment(first.newest, second.newest)

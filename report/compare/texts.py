@@ -14,6 +14,8 @@ from report.plain import plain
 from report.text import numbers, words
 
 MOST_REASONS, MOST_NAMES, MOST_CHANGES = 8, 3, 4
+LARGE = 10.0
+"""A larger difference is not named."""
 MOST_ROWS = 40
 """Rows of the terminal's table that are neither slower nor faster, unless rows are chosen."""
 MARKS = {SLOWER: "🔴", "GREW": "🔴", FASTER: "🟢", "SHRANK": "🟢", SAME: "⚪", UNDECIDED: "🟡", EQUAL: "⚪"}
@@ -65,7 +67,8 @@ def head(c: Comparison) -> list[str]:
         for d in a.differences:
             lines.append(f"   {d.what}: {c.first.letter} {plain(d.first)}, {a.second.letter} {plain(d.second)}")
     for side in (c.first, *(a.second for a in c.against)):
-        lines += [f"   {side.letter} without {plain(text)}" for text in side.left_out]
+        lines += [f"   {side.letter} without {plain(text)}" for text in side.left_out[:MOST_REASONS]]
+        lines += [f"   {side.letter} without {left} further files"] if (left := len(side.left_out) - MOST_REASONS) > 0 else []
     return lines
 
 
@@ -73,12 +76,12 @@ def summary(c: Comparison, a: Against) -> str:
     """'B against A, 40 points: 2 SLOWER, 1 FASTER, 30 SAME, 7 UNDECIDED; B is 0.994 times as fast (geometric mean of 40). Counts …'"""
     made = []
     if a.timed:
-        told = ", ".join(f"{a.tally[word]} {word}" for word in VERDICTS if a.tally[word])
-        made.append(f"{words.counted(len(a.timed), 'timed point')}: {told}; {a.second.letter} is {ratio(a.mean or 0.0)} times as fast as {c.first.letter} "
+        found = ", ".join(f"{a.tally[word]} {word}" for word in VERDICTS if a.tally[word])
+        made.append(f"{words.counted(len(a.timed), 'timed point')}: {found}; {a.second.letter} is {ratio(a.mean or 0.0)} times as fast as {c.first.letter} "
                     f"(geometric mean of {len(a.ratios)})")
     if a.counted:
-        told = ", ".join(f"{a.tally[word]} {word}" for word in COUNTS if a.tally[word])
-        made.append(f"{words.counted(len(a.counted), 'counted point')}: {told}")
+        found = ", ".join(f"{a.tally[word]} {word}" for word in COUNTS if a.tally[word])
+        made.append(f"{words.counted(len(a.counted), 'counted point')}: {found}")
     if a.alone:
         made.append(f"{len(a.alone)} not compared")
     return f"{a.second.letter} against {c.first.letter}. {'. '.join(made)}."
@@ -96,14 +99,16 @@ def error_rates(c: Comparison) -> list[str]:
         lines.append("Error rates: not measured on this machine, and none are recorded (tests/twins/run.sh measures them).")
     if c.family:
         found = ", ".join(f"{100 * planted:g} % at {c.resolved(planted)}" for planted in PLANTED)
-        lines.append(f"These samples would show a difference of {found} of {words.counted(c.family, 'point')}. False differences: at most 5 % per comparison "
+        half = median_low(c.detectable)
+        lines.append(f"These samples would show a difference of {found} of {words.counted(c.family, 'point')}"
+                     f"{f', and of {100 * half:.2g} % at half of them' if half < LARGE else ''}. False differences: at most 5 % per comparison "
                      f"(Holm); a difference of up to {100 * c.tolerance:g} % is none (--tolerance).")
     return lines
 
 
-def _rates(told: Mapping[str, Tally]) -> str:
-    return (f"equal code was called different at {_of(told['same'])} points and in {_of(told['families'])} comparisons; 1 % more work was found at "
-            f"{_of(told['one'])}, 2 % at {_of(told['two'])}, 5 % at {_of(told['five'])} points")
+def _rates(tallies: Mapping[str, Tally]) -> str:
+    return (f"equal code was called different at {_of(tallies['same'])} points and in {_of(tallies['families'])} comparisons; 1 % more work was found at "
+            f"{_of(tallies['one'])}, 2 % at {_of(tallies['two'])}, 5 % at {_of(tallies['five'])} points")
 
 
 def _of(tally: Tally) -> str:
@@ -170,7 +175,7 @@ def terminal(c: Comparison, only: Sequence[str] = ()) -> str:
 
 
 def _rows(a: Against, only: Sequence[str]) -> tuple[list[Finding], int]:
-    """The rows to show, and how many are left out: without a choice, the first of those that do not differ."""
+    """The rows to show, and how many are left out: unless rows are chosen, SAME and UNDECIDED ones that are nearest to 1."""
     timed = [f for f in a.timed if shows(f.verdict, only)]
     level = [f for f in timed if f.verdict in FOLDED]
     dropped = set() if only else {id(f) for f in sorted(level, key=lambda f: -abs(f.test.value - 1))[MOST_ROWS:]}
@@ -230,8 +235,8 @@ def markdown(c: Comparison, only: Sequence[str] = ()) -> str:
             lines += ["| counts | point | changed |", "|---|---|---|",
                       *(f"| {MARKS[one.verdict]} {one.verdict} | {code(one.pair.name)} | {prose(_changes(one))} |" for one in counted), ""]
         if folded:
-            told = words.joined([f"{a.tally[word]} {word}" for word in FOLDED if a.tally[word] and word != EQUAL])
-            lines += [f"<details><summary>{told}</summary>", "", *_timed_table(c, a, folded), "</details>", ""]
+            folds = words.joined([f"{a.tally[word]} {word}" for word in FOLDED if a.tally[word] and word != EQUAL])
+            lines += [f"<details><summary>{folds}</summary>", "", *_timed_table(c, a, folded), "</details>", ""]
         if a.alone and not only:
             lines += [f"<details><summary>{len(a.alone)} not compared</summary>", "", *(f"- {prose(line)}" for line in not_compared(a)), "", "</details>", ""]
     lines += [prose(" ".join(error_rates(c))), *(prose(line) for line in hints(c))]

@@ -107,11 +107,29 @@ def test_repeated_runs_of_a_side_are_joined_and_show_how_much_runs_differ(tmp_pa
         for i in range(6):
             drift = random.lognormal(0, 0.001)
             saved(tmp_path / side, {f"cpu/matmul/{k}": 1e-3 * factor * drift * noise(random) for k in "xyz"}, f"run{i}",
-                  date=f"2026-02-{10 + i}T09:30:00+00:00", git_commit=side * 8)
+                  date=f"2026-0{2 + (side == 'b')}-{10 + i}T09:30:00+00:00", git_commit=side * 8)
     made = make([tmp_path / "a", tmp_path / "b"], 0.01)
     assert set(verdicts(made).values()) == {SLOWER}
     test = made.findings[0].test
     assert test.runs == 6 and test.between[0].source == rule.OF_RUNS and 0.0005 < test.between[0].deviation < 0.002
+
+
+def test_of_alternating_runs_a_drift_of_the_machine_does_not_matter(tmp_path, monkeypatch):
+    """The machine becomes slower by 3 % from pair to pair; neighbours differ by a thousandth."""
+    monkeypatch.setattr(comparison, "RECORDED", tmp_path / "none.json")
+
+    def made(name, order):
+        random = np.random.default_rng(6)
+        for i, side in enumerate(order):
+            slow = 1.03 ** (i // 2) * random.lognormal(0, 0.001) * (1.03 if side == "b" else 1.0)
+            saved(tmp_path / name / side, {f"cpu/matmul/{k}": 1e-3 * slow * noise(random) for k in "xyz"}, f"run{i}",
+                  date=f"2026-02-{10 + i}T09:30:00+00:00", git_commit=side * 8)
+        return make([tmp_path / name / "a", tmp_path / name / "b"], 0.01)
+    turns, rows = made("turns", "abbaabbaabab"), made("rows", "aaaaaabbbbbb")
+    assert turns.findings[0].test.between[0].source == rule.OF_ALTERNATING and set(verdicts(turns).values()) == {SLOWER}
+    assert rows.findings[0].test.between[0].source == rule.OF_RUNS
+    assert turns.findings[0].test.value == pytest.approx(1 / 1.03, rel=0.005) and rows.findings[0].test.value < 0.93
+    assert turns.findings[0].test.margin(rule.MISS) < rows.findings[0].test.margin(rule.MISS) / 5
 
 
 def test_runs_of_another_build_are_not_joined(tmp_path, calm):
@@ -247,7 +265,7 @@ def test_the_error_rates_are_printed_with_the_result(two, capsys):
     shown = capsys.readouterr().out
     assert "Error rates (measured on this machine, 2026-01-01): equal code was called different at 1 of 38 points and in 1 of 19 comparisons; " \
            "1 % more work was found at 3 of 38, 2 % at 20 of 38, 5 % at 37 of 38 points." in shown
-    assert "These samples would show a difference of 1 % at 0, 2 % at 1, 5 % at 1 of 1 point." in shown
+    assert "These samples would show a difference of 1 % at 0, 2 % at 1, 5 % at 1 of 1 point, and of 1." in shown
 
 
 def test_rates_of_another_machine_are_named(two, capsys):

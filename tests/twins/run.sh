@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How often the report's rule for "faster" and that of `rung compare` are wrong on a busy machine:  bash tests/twins/run.sh [SECONDS] [FILE] [PAIRS]
+# How often the rules of the report and of `rung compare` are wrong on a busy machine:  bash tests/twins/run.sh [SECONDS] [FILE] [PAIRS]
 # Runs of one build measure twins of two kernels: twice the same, and 1, 2 and 5 % more work. Meanwhile another process
 # computes in bursts. Reports how often equal twins are called different, within a run and between runs, and how often
 # slower twins are found; into FILE for the report (experiments/recorded/twins.json), if one is named. Requires a build

@@ -67,20 +67,20 @@ def measured(program: Path, folder: Path) -> list[Run]:
 
 def compared(runs: list[list[Run]], each: int = 1) -> dict[str, dict[str, int]]:
     """The tallies of `rung compare`'s rule, all kernels in one family: of successive runs, where all others show by how much runs
-    differ; or of two sides of several alternating runs each, which show it themselves."""
+    differ; or of two sides of several alternating runs, which show it themselves."""
     found: dict[str, list[bool]] = {key: [] for key in ("same", "families", *PLANTED.values())}
     points = [[twins(run) for run in of_time] for of_time in runs]
     for start in range(0, len(runs) - 2 * each + 1, 1 if each == 1 else 2):
         first, second = (range(start + side, start + 2 * each, 2) for side in (0, 1))
-        groups = [[i for i in range(len(runs)) if i not in (*first, *second)]] if each == 1 else [first, second]
+        others = [i for i in range(len(runs)) if i not in (*first, *second)]
         for twin, word in ({"a": "same"} | PLANTED).items():
             if not all(twin in of_kernel for i in second for of_kernel in points[i]):
                 continue
-            tests = {}
-            for k, run in enumerate(runs[start]):
-                between = rule.known_between(run.machine("cpu"), [[steady(points[i][j]["a"] for i in own)] for own in groups for j in range(len(points[0]))], [])
-                pair = Matched(tuple(points[i][k]["a"] for i in first), tuple(points[i][k][twin] for i in second), (run, run))
-                tests[k] = rule.Test(pair, (between, between), TOLERANCE)
+            pairs = [Matched(tuple(points[i][k]["a"] for i in first), tuple(points[i][k][twin] for i in second), (run, run))
+                     for k, run in enumerate(runs[start])]
+            known = rule.known_between(runs[start][0].machine("cpu"), [[steady(points[i][k]["a"] for i in others)] for k in range(len(pairs))], [])
+            between = (rule.of_alternating(pairs) if each > 1 else None) or known
+            tests = {k: rule.Test(pair, (between, between), TOLERANCE) for k, pair in enumerate(pairs)}
             verdicts = [f.verdict for f in rule.judge(tests).values()]
             if word == "same":
                 found[word] += [v in (rule.SLOWER, rule.FASTER) for v in verdicts]
