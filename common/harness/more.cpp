@@ -54,14 +54,15 @@ void require_equal(const char* const (&keys)[n], const Json& was, const Json& is
   }
 }
 
-/// Where changes that are not committed were compiled, only the program itself shows that the code is the same.
+/// Without a commit, or with changes that are not committed, only the program itself shows that the code is the same.
 void require_same_program(const Json& was, const Json& is) {
   require_equal(kOfBuild, was, is,
                 "samples of other code are a result of their own; build that commit, or leave out --more");
-  if (was.value("git_dirty", true) && was.value("program", Json()) != is.value("program", Json()))
+  const bool is_known = is.value("git_commit", "") != "" && !is.value("git_dirty", true);
+  if (!is_known && was.value("program", Json()) != is.value("program", Json()))
     throw Error(
-        "--more: the result was built with changes that are not committed, by another program than this: samples of "
-        "other code are a result of their own");
+        "--more: another program than this measured the result, and no commit shows that their code is the same: "
+        "samples of other code are a result of their own");
 }
 
 /// The names of the points that the result has samples of.

@@ -120,9 +120,9 @@ def _joined(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
 
 
 def _program(run: Run, newest: Run) -> bool:
-    """Whether nothing shows that their programs differ: with uncommitted changes, only the program's checksum does."""
-    one, other = run.context.get("program"), newest.context.get("program")
-    return not run.context.get("git_dirty") or one == other
+    """Whether their code is the same: without a commit, or with uncommitted changes, only the program's checksum shows that."""
+    is_known = bool(run.context.get("git_commit")) and not run.context.get("git_dirty")
+    return is_known or run.context.get("program") == newest.context.get("program")
 
 
 @dataclass(frozen=True)
