@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -107,9 +107,10 @@ def make(paths: Sequence[Path], tolerance: float, patterns: Sequence[str] = (), 
     for second in loaded[1:]:
         found, alone = matching.pairs(first, second)
         timed = [pair for pair in found if not matching.is_counted(pair)]
-        neighbours = _between_neighbours(first, second, timed)
+        dates = {str(run.path): run.date for side in (first, second) for run in side.runs}
         for i, pair in enumerate(timed):
-            one, other = (neighbours.get(run.machine(pair.point.kernel.side)) or between[run.machine(pair.point.kernel.side)] for run in pair.runs)
+            mine = rule.of_pair(pair, _alternates(pair, dates))
+            one, other = (mine or between[run.machine(pair.point.kernel.side)] for run in pair.runs)
             tests[second.letter, i] = rule.Test(pair, (one, other), tolerance)
         rest[second.letter] = [counts.compare(pair, patterns) for pair in found if matching.is_counted(pair)], alone
     judged = rule.judge(tests, time_only)
@@ -151,14 +152,7 @@ def between_of(loaded: Sequence[Side], twins: Sequence[TwinsFile]) -> dict[Machi
             for machine in machines}
 
 
-def _between_neighbours(first: Side, second: Side, timed: Sequence[matching.Pair]) -> dict[Machine, rule.Between]:
-    """The same by neighbours, for machines on which the runs of both sides alternate."""
-    dates = {str(run.path): run.date for side in (first, second) for run in side.runs}
-    alternating = defaultdict[Machine, list[matching.Pair]](list)
-    for pair in timed:
-        one, other = (run.machine(pair.point.kernel.side) for run in pair.runs)
-        ends = [sorted((dates[a.run], dates[b.run])) for a, b in zip(pair.first, pair.second)]
-        if one == other and len(pair.first) == len(pair.second) and all(early[1] < late[0] for early, late in pairwise(ends)):
-            alternating[one].append(pair)
-    found = {machine: rule.of_alternating(pairs) for machine, pairs in alternating.items()}
-    return {machine: one for machine, one in found.items() if one}
+def _alternates(pair: matching.Pair, dates: Mapping[str, str]) -> bool:
+    """Whether the runs of the sides alternate: each is a neighbour of one of the other side, in either order."""
+    ends = [sorted((dates[a.run], dates[b.run])) for a, b in zip(pair.first, pair.second)]
+    return len(pair.first) == len(pair.second) and all(early[1] < late[0] for early, late in pairwise(ends))

@@ -58,6 +58,12 @@ def _of(side: Side, by_experiment: bool) -> dict[Key, list[tuple[Point, Run]]]:
     return {each: list(found.values()) for each, found in made.items()}
 
 
+def _usable(found: list[tuple[Point, Run]]) -> list[tuple[Point, Run]]:
+    """The points that can be compared: of several, those that other work did not disturb, if there are any."""
+    known = [(point, run) for point, run in found if not _fault(point)]
+    return [(point, run) for point, run in known if not point.is_disturbed] or known
+
+
 def _why_not(found: Iterable[tuple[Point, Run]]) -> str | None:
     """Why none of these can be compared; None if one can be."""
     reasons = [_fault(point) for point, _ in found]
@@ -91,7 +97,7 @@ def pairs(first: Side, second: Side) -> tuple[list[Pair], list[Alone]]:
         elif reason := _why_not(other):
             alone.append(Alone(name, f"{second.letter} {reason}"))
         else:
-            one, other = ([found for found in some if not _fault(found[0])] for some in (one, other))
+            one, other = (_usable(some) for some in (one, other))
             made.append(Pair(tuple(p for p, _ in one), tuple(p for p, _ in other), (one[-1][1], other[-1][1])))
     return made, alone
 

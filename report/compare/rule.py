@@ -6,9 +6,9 @@ UNDECIDED: all others, each with the reason and with the samples or runs that wo
 
 The ratio is that of the medians: A's time over B's, how many times as fast B is. Its interval has two parts. The samples'
 part is by ranks (report.data.statistics) and narrows with more samples. The part between runs is by how much medians of
-two runs differ where nothing was changed: from the quotients of neighbours where the runs of both sides alternate, else from
-the runs of a side where it has at least three, else from the A/A test of the machine, else it is assumed. It narrows with
-more runs.
+two runs differ where nothing was changed: of the point itself where each side has at least three runs (by the quotients of
+neighbours where the runs of both sides alternate), else of the points that were measured repeatedly on the machine, else by
+the A/A test of the machine, else it is assumed. It narrows with more runs.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TypeVar
+
+import numpy as np
 
 from report.compare.matching import Pair
 from report.data.companions import TwinsFile
@@ -36,8 +38,8 @@ from report.data.statistics import (
 )
 
 FASTER, SLOWER, SAME, UNDECIDED = "FASTER", "SLOWER", "SAME", "UNDECIDED"
-FEWEST_RUNS = 3
-"""Runs of one side that are required to estimate how much runs differ."""
+FEWEST_RUNS, FEWEST_NEIGHBOURS = 3, 6
+"""Runs of each side that are required to estimate how much runs differ; pairs of runs, where they alternate."""
 MANY, MANY_RUNS = 10_000, 100
 """More further samples or runs than these are not suggested."""
 WORTH = 2
@@ -58,6 +60,8 @@ class Between:
     degrees: int | None
     """Degrees of freedom of the estimate; None for an assumed one."""
     source: str
+    has_samples: bool = False
+    """Whether it is of the medians that are compared: then it has their scatter within the runs, too."""
 
     @property
     def margin(self) -> float:
@@ -65,8 +69,13 @@ class Between:
         return math.expm1(math.sqrt(2) * self.deviation * quantile(self.degrees, MISS))
 
 
+@cache
 def quantile(degrees: int | None, miss: float) -> float:
-    return score(miss) if degrees is None else student(degrees, miss)
+    """Of the normal distribution, or of Student's t: exactly, since few degrees and a rare miss are far from its expansion."""
+    if degrees is None:
+        return score(miss)
+    from scipy.special import stdtrit  # takes longer to load than most comparisons
+    return -float(stdtrit(degrees, miss))
 
 
 def known_between(machine: Machine, series: Iterable[Sequence[Sequence[float]]], twins: Iterable[TwinsFile]) -> Between:
@@ -83,17 +92,17 @@ def known_between(machine: Machine, series: Iterable[Sequence[Sequence[float]]],
     return Between(math.log1p(BETWEEN_RUNS) / score(MISS) / math.sqrt(2), None, ASSUMED)
 
 
-def of_alternating(pairs: Iterable[Pair]) -> Between | None:
-    """Of sides whose runs alternate, each with its neighbour of the other side: by the quotients of neighbours, which a drift of the
-    machine changes less than the times. `pairs`: all points of one machine. None with too few runs."""
-    steady = [pair for pair in pairs if not any(p.is_disturbed for p in (*pair.first, *pair.second))]
-    quotients = [[a.timing.median / b.timing.median for a, b in zip(pair.first, pair.second)] for pair in steady]
-    own = [q for q in quotients if len(q) >= FEWEST_RUNS]
-    margin = between_runs(own)
-    if margin is None:
+def of_pair(pair: Pair, alternates: bool) -> Between | None:
+    """Of a point that several runs of each side measured, by its own medians, since points differ in how much runs change them.
+    Where the runs of the sides alternate, by the quotients of neighbours, which a drift of the machine changes less than the
+    times. None with too few runs."""
+    first, second = (np.log([p.timing.median for p in points]) for points in (pair.first, pair.second))
+    if alternates and len(first) == len(second) >= FEWEST_NEIGHBOURS:
+        return Between(float((first - second).std(ddof=1)) / math.sqrt(2), len(first) - 1, OF_ALTERNATING, True)  # of two runs
+    if min(len(first), len(second)) < FEWEST_RUNS:
         return None
-    pooled = sum(len(q) - 1 for q in own)
-    return Between(math.log1p(margin) / student(pooled) / 2, max(map(len, own)) - 1, OF_ALTERNATING)  # a quotient's is that of two runs
+    degrees = len(first) + len(second) - 2
+    return Between(math.sqrt(sum(float(((own - own.mean()) ** 2).sum()) for own in (first, second)) / degrees), degrees, OF_RUNS, True)
 
 
 def of_point(point: Point, miss: float) -> tuple[float, float] | None:
@@ -143,12 +152,15 @@ class Test:
         return {}
 
     def by_samples(self, miss: float) -> tuple[float, float] | None:
-        """The interval by the samples alone; each end misses with at most that probability."""
+        """The interval by the samples alone; each end misses with at most that probability. No more than the ratio where the part
+        between runs has the samples' scatter."""
         if miss not in self._known:
             self._known[miss] = self._by_samples(miss)
         return self._known[miss]
 
     def _by_samples(self, miss: float) -> tuple[float, float] | None:
+        if all(b.has_samples for b in self.between):
+            return self.value, self.value
         over, under = (joined(points, miss) for points in (self.pair.first, self.pair.second))
         if over is None or under is None:
             return None
@@ -271,7 +283,7 @@ def _is_confirmed(test: Test, miss: float, factor: float) -> bool:
 
 def _undecided(test: Test, miss: float, family: int) -> Finding:
     """`miss`: of a claim of equality, the easiest one that is left."""
-    if test.lacking:
+    if test.lacking and test.by_samples(MISS) is None:
         return Finding(test, UNDECIDED, "few_samples", f"fewer than {FEWEST_FOR_INTERVAL} samples", miss, test.lacking)
     samples, runs, is_at_limit = more(test, miss if abs(math.log(test.value)) < math.log1p(test.tolerance) else miss / 2)
     finding = Finding(test, UNDECIDED, "samples", "the samples scatter too much for their number", miss, samples, runs)

@@ -92,7 +92,7 @@ def error_rates(c: Comparison) -> list[str]:
     lines = []
     if file := c.rates:
         where = "measured on this machine" if c.is_rates_own else "not measured on this machine; recorded on"
-        lines.append(f"Error rates ({where}{'' if c.is_rates_own else f' {plain(file.machine)}'}, {file.date[:10]}): {_rates(file.compare)}.")
+        lines.append(f"Error rates ({where}{'' if c.is_rates_own else f' {plain(file.machine)}'}, {file.compared[:10]}): {_rates(file.compare)}.")
         if file.joined:
             lines.append(f"With {file.joined_runs} alternating runs of each side: {_rates(file.joined)}.")
     else:

@@ -189,6 +189,8 @@ class TwinsFile:
     joined: dict[str, Tally] = field(default_factory=dict)
     """The same of two sides with `joined_runs` alternating runs each."""
     joined_runs: int = 0
+    compared: str = ""
+    """The date of these tallies."""
 
 
 Companion = SheetFile | CounterFile | HazardFile | WrongResults | CompilerFile | EmulatorFile | TwinsFile
@@ -334,7 +336,8 @@ def _twins_file(path: Path, data: dict) -> TwinsFile:
         raise InputError(path, "file.between_runs", "not a relative difference")
     return TwinsFile(path, text(path, data, "machine", "file"), date(path, data, "file"), whole(path, data, "runs", "file"),
                      tuple(map(int, turns)), float(data["ratio_within"]), float(data["load"]), within, between, margin,
-                     compare, joined, whole(path, data, "joined_runs", "file") if joined else 0)
+                     compare, joined, whole(path, data, "joined_runs", "file") if joined else 0,
+                     text(path, data, "compared", "file") if "compared" in data else data["date"])
 
 
 FURTHER = {"between": ("intervals",), "compare": ("families", "one"), "joined": ("families", "one")}

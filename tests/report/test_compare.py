@@ -157,17 +157,20 @@ def test_further_samples_next_to_a_result_are_joined(tmp_path, calm):
     assert [len(p.times) for p in made.findings[0].test.pair.first] == [4, 4] and made.findings[0].verdict == SAME
 
 
-def families(number, points, planted, spread_between, known, samples=12, seed=11):
-    """Verdicts of families of points of two runs: samples scatter by 0.3 %, runs differ by `spread_between`, as is known."""
+def families(number, points, planted, spread_between, known, samples=12, runs=1, seed=11):
+    """Verdicts of families of points of two runs: samples scatter by 0.3 %, runs differ by `spread_between`, as is known; or of
+    several alternating runs of each side, which show by how much they differ, some points by more than others."""
     random = np.random.default_rng(seed)
-    between = rule.Between(known, None, rule.OF_TWINS)
+    between = rule.Between(known or 0, None, rule.OF_TWINS)
     for _ in range(number):
         tests = {}
-        common = random.normal(0, spread_between / 2, 2)  # of all points of a run
+        common = random.normal(0, spread_between / 2, (2, runs))  # of all points of a run
         for i in range(points):
-            own = random.normal(0, spread_between * math.sqrt(3) / 2, 2)
-            times = [np.exp(common[s] + own[s]) * random.lognormal(0, 0.003, samples) * (1 + planted if s else 1.0) for s in (0, 1)]
-            tests[i] = rule.Test(_pair(*times), (between, between), 0.01)
+            own = random.normal(0, (1 + i * (runs > 1)) * spread_between * math.sqrt(3) / 2, (2, runs))
+            times = [[np.exp(common[s][r] + own[s][r]) * random.lognormal(0, 0.003, samples) * (1 + planted if s else 1.0) for r in range(runs)]
+                     for s in (0, 1)]
+            pair = _pair(*times)
+            tests[i] = rule.Test(pair, (rule.of_pair(pair, known is None) or between,) * 2, 0.01)
         yield [f.verdict for f in rule.judge(tests).values()]
 
 
@@ -178,13 +181,23 @@ def _pair(first, second):
     def point(times):
         times = tuple(map(float, times))
         return Of(times=times, timing=summarise(times), is_disturbed=False, counters={}, kernel=Of(side="cpu"), name="x")
-    return Of(first=(point(first),), second=(point(second),), point=point(first), runs=(None, None), name="x")
+    first, second = (tuple(map(point, side if isinstance(side, list) else [side])) for side in (first, second))
+    return Of(first=first, second=second, point=first[0], runs=(None, None), name="x")
 
 
 def test_families_of_equal_points_have_false_differences_in_at_most_five_per_cent():
     """200 families of 10 points; half a per cent between runs, half of the variance in common."""
     found = list(families(200, 10, 0.0, 0.005, 0.005))
     assert sum(bool({SLOWER, FASTER} & set(own)) for own in found) <= 0.05 * len(found)
+
+
+@pytest.mark.parametrize("known", (None, 0.0))
+def test_several_runs_show_themselves_how_much_they_differ(known):
+    """Alternating or not; the points are changed by half a per cent to 2.5 % from run to run."""
+    found = list(families(150, 5, 0.0, 0.005, known, runs=6))
+    assert sum(bool({SLOWER, FASTER} & set(own)) for own in found) <= 0.05 * len(found)
+    slower = [own[0] for own in families(30, 5, 0.05, 0.005, known, runs=6)]
+    assert slower.count(SLOWER) >= 0.9 * len(slower), "of the calmest point"
 
 
 def test_it_is_not_won_by_never_deciding():
@@ -218,6 +231,13 @@ def test_the_suggested_number_of_samples_decides(tmp_path, calm, factor, n):
             more = min(n + 2 * found.more_samples, 4000)
             decided += rule.judge({0: rule.Test(_pair(a[:more], b[:more]), (between, between), 0.01)})[0].verdict != UNDECIDED
     assert suggested >= 8 and decided >= 0.6 * suggested
+
+
+@pytest.mark.parametrize("degrees, miss", ((2, 0.025), (4, 0.0005), (10, 1e-6)))
+def test_few_runs_have_the_quantiles_of_students_t(degrees, miss):
+    from scipy.stats import norm, t
+    assert rule.quantile(degrees, miss) == pytest.approx(t.isf(miss, degrees), rel=1e-9)
+    assert rule.quantile(None, miss) == pytest.approx(norm.isf(miss), rel=1e-9)
 
 
 def test_holm_is_more_powerful_than_bonferroni_and_stops():
@@ -255,6 +275,9 @@ def test_a_disturbed_point_is_not_called(tmp_path, calm):
         return one.save(tmp_path / name)
     found = make([made("a", 1.0), made("b", 1.2)], 0.01).findings[0]
     assert (found.verdict, found.code) == (UNDECIDED, "disturbed")
+    saved(tmp_path / "b", {"cpu/matmul/x": 1e-3 * noise(np.random.default_rng(5))}, "quiet", date="2026-01-01T09:30:00+00:00")
+    [found] = make([tmp_path / "b", tmp_path / "b"], 0.01).findings
+    assert not found.test.is_disturbed and len(found.test.pair.first) == 1, "of several runs those count that were not disturbed"
 
 
 # Error rates

@@ -26,7 +26,7 @@ SWEEPS = {"cpu/matmul": "n=100", "cpu/vector_addition": "n=2000000"}
 """Half a millisecond each: on one thread, in its caches; on all threads, from memory."""
 SLOWER = {"2": "two", "5": "five"}
 PLANTED = {"1": "one"} | SLOWER
-JOINED = 5
+JOINED = 6
 """Runs of a side, where several are compared."""
 TOLERANCE = 0.01
 """Of `rung compare`, where none is given."""
@@ -76,11 +76,13 @@ def compared(runs: list[list[Run]], each: int = 1) -> dict[str, dict[str, int]]:
         for twin, word in ({"a": "same"} | PLANTED).items():
             if not all(twin in of_kernel for i in second for of_kernel in points[i]):
                 continue
-            pairs = [Matched(tuple(points[i][k]["a"] for i in first), tuple(points[i][k][twin] for i in second), (run, run))
+            pairs = [Matched(usable(points[i][k]["a"] for i in first), usable(points[i][k][twin] for i in second), (run, run))
                      for k, run in enumerate(runs[start])]
             known = rule.known_between(runs[start][0].machine("cpu"), [[steady(points[i][k]["a"] for i in others)] for k in range(len(pairs))], [])
-            between = (rule.of_alternating(pairs) if each > 1 else None) or known
-            tests = {k: rule.Test(pair, (between, between), TOLERANCE) for k, pair in enumerate(pairs)}
+            tests = {}
+            for k, pair in enumerate(pairs):
+                between = rule.of_pair(pair, len(pair.first) == each == len(pair.second)) or known
+                tests[k] = rule.Test(pair, (between, between), TOLERANCE)
             verdicts = [f.verdict for f in rule.judge(tests).values()]
             if word == "same":
                 found[word] += [v in (rule.SLOWER, rule.FASTER) for v in verdicts]
@@ -88,6 +90,12 @@ def compared(runs: list[list[Run]], each: int = 1) -> dict[str, dict[str, int]]:
             else:
                 found[word] += [v == rule.SLOWER for v in verdicts]
     return {key: tally(all_) for key, all_ in found.items()}
+
+
+def usable(points: Iterable[Point]) -> tuple[Point, ...]:
+    """As `rung compare` uses several points."""
+    every = tuple(points)
+    return tuple(p for p in every if not p.is_disturbed) or every
 
 
 def steady(points: Iterable[Point]) -> list[float]:
