@@ -318,7 +318,7 @@ def more(test: Test, miss: float) -> tuple[int | None, int | None, bool]:
     is_above = (test.value > 1) == (value < limit)  # the end that is on the side of the limit
     width = max(math.log(ends[1] / test.value) if is_above else math.log(test.value / ends[0]), 0.0)
     samples, runs = math.inf, max(math.ceil(test.runs * ((width + apart) / distance) ** 2) - test.runs, 1)
-    if apart < distance:
+    if apart < distance and not all(b.has_samples for b in test.between):
         samples = max(math.ceil(test.samples * (width / (distance - apart)) ** 2) - test.samples, 1)
     if any(b.source == ASSUMED for b in test.between):
         runs = min(runs, max(FEWEST_RUNS - test.runs, 1))

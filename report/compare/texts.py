@@ -63,7 +63,7 @@ def head(c: Comparison) -> list[str]:
         if sides.is_same_file(c.first, a.second):
             lines.append(f"{a.second.letter} is the same file as {c.first.letter}.")
         elif a.is_same_program:
-            lines.append(f"{a.second.letter} ran the same program as {c.first.letter}: each difference is the machine's, not the code's.")
+            lines.append(f"{a.second.letter} ran the same program as {c.first.letter}: differences are of the machine or its settings, not of the code.")
         for d in a.differences:
             lines.append(f"   {d.what}: {c.first.letter} {plain(d.first)}, {a.second.letter} {plain(d.second)}")
     for side in (c.first, *(a.second for a in c.against)):
@@ -101,9 +101,13 @@ def error_rates(c: Comparison) -> list[str]:
         found = ", ".join(f"{100 * planted:g} % at {c.resolved(planted)}" for planted in PLANTED)
         half = median_low(c.detectable)
         lines.append(f"These samples would show a difference of {found} of {words.counted(c.family, 'point')}"
-                     f"{f', and of {100 * half:.2g} % at half of them' if half < LARGE else ''}. False differences: at most 5 % per comparison "
+                     f"{f', and of {_percent(half)} % at half of them' if half < LARGE else ''}. False differences: at most 5 % per comparison "
                      f"(Holm); a difference of up to {100 * c.tolerance:g} % is none (--tolerance).")
     return lines
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}" if share >= 0.1 else f"{100 * share:.2g}"
 
 
 def _rates(tallies: Mapping[str, Tally]) -> str:

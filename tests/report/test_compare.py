@@ -365,7 +365,7 @@ def test_the_header_says_what_differs(two, capsys):
 def test_the_same_program_is_known_as_such(tmp_path, calm, capsys):
     paths = [saved(tmp_path / name, {"cpu/matmul/x": 1e-3 * noise(np.random.default_rng(i))}, program="fnv 1", git_commit="c") for i, name in enumerate("ab")]
     command.main([*map(str, paths)])
-    assert "B ran the same program as A: each difference is the machine's" in capsys.readouterr().out
+    assert "B ran the same program as A: differences are of the machine" in capsys.readouterr().out
 
 
 # Counts
