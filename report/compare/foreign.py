@@ -6,7 +6,6 @@ Each file becomes a table of schema 2, which the loader of our own results reads
 from __future__ import annotations
 
 import os
-import re
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,7 +66,6 @@ def _of_google(context: dict, entries: list[dict]) -> dict:
 
 def _of_nvbench(path: Path, data: dict, entries: list[dict]) -> dict:
     """Each cold sample of a state is a sample, with the clock that nvbench measured during it."""
-    devices = {d.get("id"): d for d in _tables(data.get("devices"))}
     benchmarks, kernels = [], dict[str, str]()
     for bench in entries:
         for state in _tables(bench.get("states")):
@@ -75,7 +73,7 @@ def _of_nvbench(path: Path, data: dict, entries: list[dict]) -> dict:
             kernels[name] = "gpu"
             entry = {"name": name, "run_name": name, "kernel": name, "mode": "cold", "sizes": {}, "tunables": {}, "threads": 1}
             benchmarks += _samples(path, state, entry)
-    gpu = next(iter(devices.values()), {})
+    gpu: dict = next(_tables(data.get("devices")), {})
     context = {"date": NO_DATE, "gpu_name": str(gpu.get("name") or "unknown GPU"), "sm_clock_source": "over the sample"}
     return _table("nvbench", context, kernels, benchmarks)
 
@@ -116,7 +114,3 @@ def _floats(path: Path, summary: dict | None) -> list[float] | None:
 def _tables(value: object) -> Iterator[dict]:
     """The tables in a list; none where it is no list."""
     return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else iter(())
-
-
-def is_of_another_harness(run: Run) -> bool:
-    return "harness" in run.context and bool(re.fullmatch("google_benchmark|nvbench", str(run.context["harness"])))

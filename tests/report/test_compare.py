@@ -575,13 +575,15 @@ def test_samples_that_are_no_times_are_left_out(tmp_path, calm):
     assert [one.reason for one in made_.against[0].alone] == ["A and B failed: no usable sample"]
 
 
-def test_random_damage_never_gives_a_traceback(tmp_path, calm, capsys):
+@pytest.mark.parametrize("harness", ("rung", "google", "nvbench"))
+def test_random_damage_never_gives_a_traceback(tmp_path, calm, capsys, harness):
     random = np.random.default_rng(9)
-    good = saved(tmp_path, {"cpu/matmul/x": 1e-3 * noise(random), "gpu/matmul/y": 1e-3 * noise(random)}, "good")
+    good = {"rung": lambda: saved(tmp_path, {"cpu/matmul/x": 1e-3 * noise(random), "gpu/matmul/y": 1e-3 * noise(random)}, "good"),
+            "google": lambda: google(tmp_path / "good.json"), "nvbench": lambda: nvbench(tmp_path)}[harness]()
     text = good.read_text()
-    values = ["null", "1e999", "-1", '"x"', "[]", "{}", "true", "NaN"]
-    for _ in range(60):
-        places = [m.span(1) for m in re.finditer(r': ("[^"]*"|[-\d.e+]+|true|false)', text)]
+    values = ["null", "1e999", "-1", '"x"', "[]", "{}", "true", "NaN", "[[1]]"]
+    places = [m.span(1) for m in re.finditer(r': ("[^"]*"|[-\d.e+]+|true|false|null)', text)]
+    for _ in range(80):
         start, end = places[random.integers(len(places))]
         (tmp_path / "bad.json").write_text(text[:start] + values[random.integers(len(values))] + text[end:])
         assert command.main([str(good), str(tmp_path / "bad.json")]) in (0, 1, 2)
