@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from report.plain import plain, plain_lines
 
 ROW, TALLEST = 3.9, 260.0
 """Millimetres of a row with a name, and of the whole figure; more rows are narrower, and only decided differences have names."""
+MOST = 300
+"""Rows: differences first, the largest first."""
 LEFT, RIGHT, ABOVE, BELOW = 4.0, 3.0, 6.0, 10.0
 WIDEST = 95.0
 """Millimetres for names."""
@@ -39,17 +42,19 @@ def save(c: Comparison, path: Path, only: Sequence[str] = ()) -> None:
     rows = [(a.second.letter, f) for a in c.against for f in a.timed if not only or f.verdict.lower() in only]
     if not rows:
         raise ValueError("--figure: no timed point to draw")
-    rows.sort(key=lambda row: (row[1].test.value, row[1].test.pair.name))
+    every = len(rows)
+    rows.sort(key=lambda row: (row[1].verdict not in (SLOWER, FASTER), -abs(math.log(row[1].test.value)), row[1].test.pair.name))
+    rows = sorted(rows[:MOST], key=lambda row: (row[1].test.value, row[1].test.pair.name))
     row = min(ROW, (TALLEST - ABOVE - BELOW) / len(rows))
     fig = style.figure(ABOVE + BELOW + max(row * len(rows), 2 * ROW))
-    _draw(fig, c, rows, row)
+    _draw(fig, c, rows, row, f" ({len(rows)} of {every} points)" if every > len(rows) else "")
     style.finish(fig)
     kind, picture = path.suffix[1:], io.BytesIO()
     fig.savefig(picture, format=kind, metadata=PLAIN.get(kind, {}), dpi=DOTS)
     files.write(path, plain_lines(picture.getvalue().decode()) if kind == "svg" else picture.getvalue())
 
 
-def _draw(fig, c: Comparison, rows: Sequence[tuple[str, Finding]], row: float) -> None:
+def _draw(fig, c: Comparison, rows: Sequence[tuple[str, Finding]], row: float, note: str) -> None:
     several = len(c.against) > 1
     names = [_name(f"{letter}: {f.test.pair.name}" if several else f.test.pair.name) for letter, f in rows]
     shown = _labelled([f for _, f in rows], row)
@@ -71,7 +76,7 @@ def _draw(fig, c: Comparison, rows: Sequence[tuple[str, Finding]], row: float) -
     ax.set_yticks([])
     style.plain_ticks(ax.xaxis, [*sorted([t for t in DOWN if t >= low][-MOST_TICKS:]), 1.0, *[t for t in UP if t <= high][-MOST_TICKS:]])
     seconds = ", ".join(a.second.letter for a in c.against)
-    ax.set_xlabel(f"Times as fast: {seconds} over {c.first.letter}, with 95 % intervals")
+    ax.set_xlabel(f"Times as fast: {seconds} over {c.first.letter}{note or ', with 95 % intervals'}")
     ax.annotate("slower", (0, 1), xycoords="axes fraction", xytext=(0, 2), textcoords="offset points", ha="left", va="bottom", size=style.SMALL)
     ax.annotate("faster", (1, 1), xycoords="axes fraction", xytext=(0, 2), textcoords="offset points", ha="right", va="bottom", size=style.SMALL)
 

@@ -495,6 +495,14 @@ def test_every_form_of_output(two, tmp_path, capsys):
     assert sorted(p.name for p in out.iterdir()) == ["c.csv", "f.pdf", "f.svg", "u.txt"]
 
 
+def test_a_figure_of_many_points_has_the_largest_differences(two, tmp_path, monkeypatch):
+    from report.compare import figure
+    monkeypatch.setattr(figure, "MOST", 2)
+    command.main([*map(str, two({"slow": 1.05, "same": 1.0, "fast": 0.8})), "--figure", str(tmp_path / "f.svg")])
+    picture = (tmp_path / "f.svg").read_text()
+    assert "cpu/matmul/slow" in picture and "cpu/matmul/fast" in picture and "cpu/matmul/same" not in picture and "(2 of 3 points)" in picture
+
+
 def test_rows_are_chosen(two, capsys):
     paths = [*map(str, two({"slow": 1.05, "same": 1.0, "fast": 0.9}))]
     assert command.main([*paths, "--only", "faster,same"]) == 1
