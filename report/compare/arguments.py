@@ -5,13 +5,21 @@ from pathlib import Path
 
 ENDINGS = (".svg", ".pdf", ".png")
 FILTERS = ("slower", "faster", "same", "undecided", "grew", "shrank", "equal")
-LARGEST = 1.0
+LARGEST, MOST_BETWEEN = 1.0, 10.0
 
 
 def tolerance(text: str) -> float:
     """'0.01' or '1%': above 0, below 1."""
     value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     if not 0 < value < LARGEST:
+        raise ValueError
+    return value
+
+
+def margin(text: str) -> float:
+    """'0.02' or '2%': from 0 on."""
+    value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    if not 0 <= value < MOST_BETWEEN:
         raise ValueError
     return value
 
@@ -42,6 +50,9 @@ def parser() -> argparse.ArgumentParser:
                       "Google Benchmark with repetitions, and of nvbench with --jsonbin")
     made.add_argument("--tolerance", type=tolerance, default=0.01, metavar="T",
                       help="differences up to this are none: SAME needs an interval inside of it, SLOWER one outside (default: 0.01, or 1%%)")
+    made.add_argument("--between", type=margin, metavar="M",
+                      help="how much medians of two runs of these machines differ with nothing changed, with 95 %% (default: measured, where "
+                      "a side has three runs; else 1 is assumed on a CPU and 0.02 on a GPU)")
     made.add_argument("--only", action="extend", type=filters, default=[], metavar="WORD",
                       help=f"show these rows only: {', '.join(FILTERS)}; the exit code does not depend on it")
     made.add_argument("--counts", action="append", default=[], metavar="GLOB",

@@ -25,7 +25,7 @@ PROGRAM = "rung compare"
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
-        made = make(options.runs, options.tolerance, options.counts, options.time_only)
+        made = make(options.runs, options.tolerance, options.counts, options.time_only, options.between)
     except InputError as error:
         return _fail(BAD, str(error))
     except OSError as error:

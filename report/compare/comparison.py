@@ -80,6 +80,11 @@ class Comparison:
         return [f for a in self.against for f in a.timed]
 
     @property
+    def sides(self) -> list[str]:
+        """Of the timed points: CPU, GPU or both."""
+        return sorted({f.test.pair.point.kernel.side for f in self.findings})
+
+    @property
     def undecided(self) -> list[str]:
         return list(dict.fromkeys(f.test.pair.name for f in self.findings if f.verdict == UNDECIDED))
 
@@ -94,7 +99,8 @@ class Comparison:
         return sum(one <= planted for one in self.detectable)
 
 
-def make(paths: Sequence[Path], tolerance: float, patterns: Sequence[str] = (), time_only: bool = False) -> Comparison:
+def make(paths: Sequence[Path], tolerance: float, patterns: Sequence[str] = (), time_only: bool = False,
+         given: float | None = None) -> Comparison:
     """InputError where a file cannot be used, or nothing can be compared."""
     if len(paths) < 2:
         raise InputError(paths[0], "RUN", "name at least two results, A and B")
@@ -102,7 +108,7 @@ def make(paths: Sequence[Path], tolerance: float, patterns: Sequence[str] = (), 
         raise InputError(paths[-1], "RUN", f"at most {len(LETTERS)} results")
     loaded = [sides.load(letter, path) for letter, path in zip(LETTERS, paths)]
     known = _twins(loaded)
-    between = between_of(loaded, known)
+    between = between_of(loaded, given)
     first, tests, rest = loaded[0], {}, {}
     for second in loaded[1:]:
         found, alone = matching.pairs(first, second)
@@ -122,7 +128,7 @@ def make(paths: Sequence[Path], tolerance: float, patterns: Sequence[str] = (), 
         raise InputError(paths[1], "search", f"no point of it can be compared with {first.path}{f' ({why})' if why else ''}")
     machines = {run.machine(f.test.pair.point.kernel.side).label for f in judged.values() for run in f.test.pair.runs}
     own = [file for file in known if file.machine in machines and file.compare]
-    rates = max(own or [f for f in known if f.compare], key=lambda f: f.date, default=None)
+    rates = max(own or [f for f in known if f.repeated], key=lambda f: f.date, default=None)
     return Comparison(first, against, tolerance, rates, bool(own))
 
 
@@ -139,7 +145,7 @@ def _twins(loaded: Sequence[Side]) -> list[TwinsFile]:
     return [*found, *([recorded] if isinstance(recorded, TwinsFile) else [])]
 
 
-def between_of(loaded: Sequence[Side], twins: Sequence[TwinsFile]) -> dict[Machine, rule.Between]:
+def between_of(loaded: Sequence[Side], given: float | None) -> dict[Machine, rule.Between]:
     """How much runs of each machine differ: by the points that several runs of one build measured there, on any side."""
     medians: dict[tuple, dict[tuple, list[float]]] = defaultdict(lambda: defaultdict(list))
     machines = {run.machine(name) for side in loaded for run in side.runs for name in SIDES}
@@ -148,7 +154,7 @@ def between_of(loaded: Sequence[Side], twins: Sequence[TwinsFile]) -> dict[Machi
             for point in run.points:
                 if point.is_timed and not point.is_disturbed:
                     medians[run.machine(point.kernel.side), side.letter, sides.build(run)][matching.key(point, "")].append(point.timing.median)
-    return {machine: rule.known_between(machine, [list(own.values()) for (mine, *_), own in medians.items() if mine == machine], twins)
+    return {machine: rule.known_between(machine, [list(own.values()) for (mine, *_), own in medians.items() if mine == machine], given)
             for machine in machines}
 
 

@@ -73,8 +73,9 @@ def _rates(c: Comparison) -> dict | None:
     file: TwinsFile | None = c.rates
     if file is None:
         return None
-    return {"machine": file.machine, "date": file.compared, "is_of_this_machine": c.is_rates_own,
-            "single_runs": _tallies(file.compare), "joined_runs": _tallies(file.joined), "runs_of_a_side": file.joined_runs or None}
+    return {"machine": file.machine, "date": file.date, "is_of_this_machine": c.is_rates_own, "single_runs": _tallies(file.compare),
+            "joined_runs": _tallies(file.joined), "runs_of_a_side": file.joined_runs or None,
+            "recorded_runs": {side: _tallies(tallies) for side, tallies in file.repeated.items()}}
 
 
 def _tallies(tallies: Mapping[str, Tally]) -> dict:

@@ -7,8 +7,8 @@ UNDECIDED: all others, each with the reason and with the samples or runs that wo
 The ratio is that of the medians: A's time over B's, how many times as fast B is. Its interval has two parts. The samples'
 part is by ranks (report.data.statistics) and narrows with more samples. The part between runs is by how much medians of
 two runs differ where nothing was changed: of the point itself where each side has at least three runs (by the quotients of
-neighbours where the runs of both sides alternate), else of the points that were measured repeatedly on the machine, else by
-the A/A test of the machine, else it is assumed. It narrows with more runs.
+neighbours where the runs of both sides alternate), else of the points that were measured repeatedly on the machine, else it
+is assumed. It narrows with more runs.
 """
 
 from __future__ import annotations
@@ -22,10 +22,8 @@ from typing import TypeVar
 import numpy as np
 
 from report.compare.matching import Pair
-from report.data.companions import TwinsFile
 from report.data.records import Machine, Point
 from report.data.statistics import (
-    BETWEEN_RUNS,
     FEWEST_FOR_INTERVAL,
     LEVEL,
     MISS,
@@ -46,7 +44,12 @@ WORTH = 2
 """A further run is suggested where it replaces at least this multiple of its own samples."""
 AT_LIMIT = 0.05
 """A ratio that is nearer to the tolerance than this share of it is at it: hardly any number of samples decides."""
-ASSUMED, OF_TWINS, OF_RUNS, OF_ALTERNATING = "assumed", "by the A/A test of the machine", "by repeated runs", "by alternating runs"
+ASSUMED, GIVEN, OF_RUNS, OF_ALTERNATING = "assumed", "as given", "by repeated runs", "by alternating runs"
+ASSUMED_BETWEEN = {"cpu": 1.0, "gpu": 0.02}
+"""The relative difference that medians of two runs may have, with 95 %, where it is not measured: by the recorded results
+(tests/twins/repeated.py). Runs on virtual CPUs differ most, by the bandwidth that the host leaves them."""
+LAUNCH = 1.5e-6
+"""The standard deviation of a GPU run's overhead of a launch (seconds): it changes short kernels from run to run."""
 OVER_SAMPLE = "over the sample"
 """The source of a clock that was measured during the samples."""
 K = TypeVar("K", bound=Hashable)
@@ -78,18 +81,18 @@ def quantile(degrees: int | None, miss: float) -> float:
     return -float(stdtrit(degrees, miss))
 
 
-def known_between(machine: Machine, series: Iterable[Sequence[Sequence[float]]], twins: Iterable[TwinsFile]) -> Between:
-    """`series`: for each set of repeated runs of this machine, the medians of each point, one for each run."""
+def known_between(machine: Machine, series: Iterable[Sequence[Sequence[float]]], given: float | None = None) -> Between:
+    """`series`: for each set of repeated runs of this machine, the medians of each point, one for each run. `given`: the relative
+    difference that medians of two runs may have, with 95 %, where the user knows it."""
+    if given is not None:
+        return Between(math.log1p(given) / score(MISS) / math.sqrt(2), None, GIVEN)
     repeated = [[medians for medians in own if len(medians) >= FEWEST_RUNS] for own in series]
     degrees = sum(max(map(len, own)) - 1 for own in repeated if own)  # runs move together: points add none
     margin = between_runs(medians for own in repeated for medians in own)
     if margin is not None and degrees:
         pooled = sum(len(medians) - 1 for own in repeated for medians in own)
         return Between(math.log1p(margin) / student(pooled) / math.sqrt(2), degrees, OF_RUNS)
-    mine = [file for file in twins if file.machine == machine.label and file.between_runs is not None]
-    if mine and (file := max(mine, key=lambda f: f.date)).between_runs is not None and file.runs > FEWEST_RUNS:
-        return Between(math.log1p(file.between_runs or 0) / student(file.runs - 1) / math.sqrt(2), file.runs - 1, OF_TWINS)
-    return Between(math.log1p(BETWEEN_RUNS) / score(MISS) / math.sqrt(2), None, ASSUMED)
+    return Between(math.log1p(ASSUMED_BETWEEN[machine.side]) / score(MISS) / math.sqrt(2), None, ASSUMED)
 
 
 def of_pair(pair: Pair, alternates: bool) -> Between | None:
@@ -143,9 +146,15 @@ class Test:
 
     def margin(self, miss: float) -> float:
         """The part between runs (relative)."""
-        variance = sum(b.deviation**2 / len(points) for b, points in zip(self.between, (self.pair.first, self.pair.second)))
+        variance = sum((b.deviation**2 + self._launch(points, b) ** 2) / len(points)
+                       for b, points in zip(self.between, (self.pair.first, self.pair.second)))
         degrees = min((b.degrees for b in self.between if b.degrees is not None), default=None)
         return math.expm1(quantile(degrees, miss) * math.sqrt(variance))
+
+    def _launch(self, points: Sequence[Point], between: Between) -> float:
+        """The part of the overhead of launches (relative), unless it is in the difference between the runs themselves."""
+        is_in = between.has_samples or between.source == GIVEN or self.pair.point.kernel.side != "gpu"
+        return 0.0 if is_in else LAUNCH / middle(points)
 
     @cached_property
     def _known(self) -> dict[float, tuple[float, float] | None]:

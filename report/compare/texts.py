@@ -10,6 +10,7 @@ from report.compare.comparison import COUNTS, PLANTED, VERDICTS, Against, Compar
 from report.compare.counts import EQUAL, Counted
 from report.compare.rule import ASSUMED, FASTER, FEWEST_RUNS, SAME, SLOWER, UNDECIDED, Finding
 from report.data.companions import Tally
+from report.data.records import SIDE_NAME
 from report.plain import plain
 from report.text import numbers, words
 
@@ -90,11 +91,12 @@ def summary(c: Comparison, a: Against) -> str:
 def error_rates(c: Comparison) -> list[str]:
     """How often the rule was wrong where the truth was known, and what it can find here."""
     lines = []
-    if file := c.rates:
-        where = "measured on this machine" if c.is_rates_own else "not measured on this machine; recorded on"
-        lines.append(f"Error rates ({where}{'' if c.is_rates_own else f' {plain(file.machine)}'}, {file.compared[:10]}): {_rates(file.compare)}.")
-        if file.joined:
-            lines.append(f"With {file.joined_runs} alternating runs of each side: {_rates(file.joined)}.")
+    if (file := c.rates) and c.is_rates_own:
+        lines.append(f"Error rates (measured on this machine, {file.date[:10]}): {_rates(file.compare)}.")
+        lines += [f"With {file.joined_runs} alternating runs of each side: {_rates(file.joined)}."] if file.joined else []
+    elif file:
+        lines.append("Error rates (not measured on this machine; by recorded runs of one build on three machines):")
+        lines += [f"   {SIDE_NAME[side]}: {_rates(file.repeated[side])}." for side in c.sides if side in file.repeated]
     else:
         lines.append("Error rates: not measured on this machine, and none are recorded (tests/twins/run.sh measures them).")
     if c.family:

@@ -189,8 +189,8 @@ class TwinsFile:
     joined: dict[str, Tally] = field(default_factory=dict)
     """The same of two sides with `joined_runs` alternating runs each."""
     joined_runs: int = 0
-    compared: str = ""
-    """The date of these tallies."""
+    repeated: dict[str, dict[str, Tally]] = field(default_factory=dict)
+    """The same of points that several recorded runs of one build measured on one machine, by side (tests/twins/repeated.py)."""
 
 
 Companion = SheetFile | CounterFile | HazardFile | WrongResults | CompilerFile | EmulatorFile | TwinsFile
@@ -337,10 +337,10 @@ def _twins_file(path: Path, data: dict) -> TwinsFile:
     return TwinsFile(path, text(path, data, "machine", "file"), date(path, data, "file"), whole(path, data, "runs", "file"),
                      tuple(map(int, turns)), float(data["ratio_within"]), float(data["load"]), within, between, margin,
                      compare, joined, whole(path, data, "joined_runs", "file") if joined else 0,
-                     text(path, data, "compared", "file") if "compared" in data else data["date"])
+                     {side: _tallies(path, data["repeated"], side) for side in ("cpu", "gpu")} if "repeated" in data else {})
 
 
-FURTHER = {"between": ("intervals",), "compare": ("families", "one"), "joined": ("families", "one")}
+FURTHER = {"between": ("intervals",), "compare": ("families", "one"), "joined": ("families", "one"), "cpu": ("families", "one"), "gpu": ("families", "one")}
 """Tallies of one kind of comparison only."""
 
 

@@ -24,8 +24,10 @@ TWINS = {"machine": "Synthetic CPU, 4 cores", "date": "2026-01-01", "runs": 20, 
     "within": {key: {"pairs": 40, "called": 1} for key in ("same", "two", "five")},
     "between": {key: {"pairs": 40, "called": 1} for key in ("same", "two", "five", "intervals")},
     "compare": {"same": {"pairs": 38, "called": 1}, "families": {"pairs": 19, "called": 1}, "one": {"pairs": 38, "called": 3},
-                "two": {"pairs": 38, "called": 20}, "five": {"pairs": 38, "called": 37}}}}
-"""An A/A test by which runs differ little."""
+                "two": {"pairs": 38, "called": 20}, "five": {"pairs": 38, "called": 37}}},
+         "repeated": {side: {key: {"pairs": pairs, "called": 2} for key in ("same", "families", "one", "two", "five")}
+                      for side, pairs in (("cpu", 50), ("gpu", 60))}}
+"""An A/A test."""
 
 
 def saved(folder, times, name="run", **context):
@@ -42,7 +44,9 @@ def noise(random, n=30, spread=0.002):
 
 @pytest.fixture
 def calm(monkeypatch, tmp_path):
-    """The recorded A/A test is one of the synthetic machine."""
+    """The recorded A/A test is one of the synthetic machine, and runs are assumed to differ little."""
+    monkeypatch.setattr(rule, "ASSUMED_BETWEEN", {"cpu": 0.004, "gpu": 0.004})
+    monkeypatch.setattr(rule, "LAUNCH", 0.0)
     monkeypatch.setattr(comparison, "RECORDED", write(tmp_path / "calm" / "twins.json", TWINS))
 
 
@@ -95,6 +99,7 @@ def test_a_difference_within_the_tolerance_is_none(two):
 def test_without_repeated_runs_the_difference_between_runs_is_assumed(two, tmp_path, monkeypatch):
     paths = two({"one": 1.04, "same": 1.0})
     monkeypatch.setattr(comparison, "RECORDED", tmp_path / "none.json")
+    monkeypatch.setattr(rule, "ASSUMED_BETWEEN", {"cpu": 0.05, "gpu": 0.05})
     for found in make(paths, 0.01).findings:
         assert (found.verdict, found.code, found.more_runs) == (UNDECIDED, "between_runs", 2) and "assumed" in found.why
     assert "none are recorded" in " ".join(texts.error_rates(make(paths, 0.01)))
@@ -161,7 +166,7 @@ def families(number, points, planted, spread_between, known, samples=12, runs=1,
     """Verdicts of families of points of two runs: samples scatter by 0.3 %, runs differ by `spread_between`, as is known; or of
     several alternating runs of each side, which show by how much they differ, some points by more than others."""
     random = np.random.default_rng(seed)
-    between = rule.Between(known or 0, None, rule.OF_TWINS)
+    between = rule.Between(known or 0, None, rule.GIVEN)
     for _ in range(number):
         tests = {}
         common = random.normal(0, spread_between / 2, (2, runs))  # of all points of a run
@@ -224,7 +229,7 @@ def test_the_suggested_number_of_samples_decides(tmp_path, calm, factor, n):
     random, decided, suggested = np.random.default_rng(7), 0, 0
     for _ in range(20):
         a, b = (1e-3 * noise(random, 4000, 0.012) * f for f in (1.0, factor))
-        between = rule.Between(0.001, None, rule.OF_TWINS)
+        between = rule.Between(0.001, None, rule.GIVEN)
         found = rule.judge({0: rule.Test(_pair(a[:n], b[:n]), (between, between), 0.01)})[0]
         if found.verdict == UNDECIDED and found.more_samples:
             suggested += 1
@@ -252,8 +257,6 @@ def test_a_gpu_difference_that_only_the_clock_explains_is_none(tmp_path, calm):
         one.time("gpu/matmul/x", 0, 64, times=list(1e-3 * factor * noise(np.random.default_rng(4))), sm_clock_mhz=clock)
         one.time("gpu/matmul/y", 0, 64, times=list(1e-3 * factor * noise(np.random.default_rng(5))))
         return one.save(tmp_path / name)
-    between = TWINS | {"machine": "Synthetic GPU (board 1234)"}
-    comparison.RECORDED.write_text(json.dumps(between))
     a, b = made("a", 1.0, 1800.0), made("b", 1.1, 1800.0 / 1.1)
     by_name = {f.test.pair.name.split("/")[2]: f for f in make([a, b], 0.01).findings}
     assert (by_name["x"].verdict, by_name["x"].code) == (UNDECIDED, "clock") and "1800 and 1636 MHz" in by_name["x"].why
@@ -297,14 +300,42 @@ def test_rates_of_another_machine_are_named(two, capsys):
     data["context"]["cpu_name"] = "Another CPU"
     write(paths[0], data)
     command.main([*map(str, paths)])
-    assert "not measured on this machine; recorded on Synthetic CPU, 4 cores, 2026-01-01" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "not measured on this machine; by recorded runs of one build on three machines" in shown and "GPU:" not in shown
+    assert "   CPU: equal code was called different at 2 of 50 points and in 2 of 50 comparisons" in shown
 
 
-def test_the_recorded_rates_are_as_wanted():
+def test_the_recorded_rates_are_of_this_rule_and_as_wanted():
+    """Every two recorded runs of one build that measured points in common."""
+    sys.path.insert(0, str(ROOT / "tests" / "twins"))
+    import repeated
     file = load_companion(comparison.RECORDED, json.loads(comparison.RECORDED.read_text()))
-    if not file.compare:
-        pytest.skip("tests/twins/run.sh has not been run since it measures this rule")
-    assert file.compare["families"].called <= 0.05 * file.compare["families"].pairs and file.compare["same"].pairs >= 20
+    for side in ("cpu", "gpu"):
+        assert file.repeated[side]["families"].called <= 0.05 * file.repeated[side]["families"].pairs
+        assert file.repeated[side]["same"].pairs >= 400
+    found = repeated.tallies([RECORDED / "nvidia-h200"])["gpu"]
+    assert found["families"]["called"] <= 0.05 * found["families"]["pairs"] and found["five"]["called"] > 0.5 * found["five"]["pairs"]
+
+
+@pytest.mark.parametrize("given, verdict", (("0.3", 0), ("0.001", 1), ("10", 2), ("-1", 2)))
+def test_the_difference_between_runs_can_be_given(two, given, verdict):
+    paths = [*map(str, two({"x": 1.1}))]
+    if verdict < 2:
+        assert command.main([*paths, "--between", given]) == verdict
+    else:
+        with pytest.raises(SystemExit):
+            command.main([*paths, "--between", given])
+
+
+def test_short_launches_differ_more_from_run_to_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(comparison, "RECORDED", tmp_path / "none.json")
+
+    def made(name, factor):
+        one = Run("compared")
+        for kernel, seconds in (("short", 5e-6), ("long", 5e-4)):
+            one.time(f"gpu/matmul/{kernel}", 0, 64, times=list(seconds * factor * noise(np.random.default_rng(4))))
+        return one.save(tmp_path / name)
+    assert verdicts(make([made("a", 1.0), made("b", 1.2)], 0.01)) == {"short": UNDECIDED, "long": SLOWER}
 
 
 # Matching
@@ -424,11 +455,11 @@ def google(path, factor=1.0, repetitions=9, **further):
 
 def test_files_of_google_benchmark(tmp_path, monkeypatch):
     monkeypatch.setattr(comparison, "RECORDED", tmp_path / "none.json")
-    made = make([google(tmp_path / "a.json"), google(tmp_path / "b.json", 1.2)], 0.01)
+    made = make([google(tmp_path / "a.json"), google(tmp_path / "b.json", 1.2)], 0.01, given=0.02)
     assert {f.test.pair.name: f.verdict for f in made.findings} == {"BM_Copy/1024": SLOWER, "BM_Sort<int>/8/manual_time": SLOWER}
     assert made.findings[0].test.value == pytest.approx(1 / 1.2, rel=0.01)
     assert [one.reason for one in made.against[0].alone] == ["A and B failed: no"]
-    few = make([google(tmp_path / "a.json", repetitions=1), google(tmp_path / "b.json", 1.2, repetitions=1)], 0.01)
+    few = make([google(tmp_path / "a.json", repetitions=1), google(tmp_path / "b.json", 1.2, repetitions=1)], 0.01, given=0.02)
     assert {f.code for f in few.findings} == {"few_samples"} and {f.more_samples for f in few.findings} == {5}
 
 
@@ -450,10 +481,10 @@ def nvbench(folder, factor=1.0, clock=1.8e9, samples=20, name="x"):
 def test_files_of_nvbench(tmp_path, monkeypatch):
     monkeypatch.setattr(comparison, "RECORDED", tmp_path / "none.json")
     a = nvbench(tmp_path / "a")
-    made = make([a, nvbench(tmp_path / "b", 1.2)], 0.01)
+    made = make([a, nvbench(tmp_path / "b", 1.2)], 0.01, given=0.02)
     assert [(f.test.pair.name, f.verdict) for f in made.findings] == [("copy/Device=0 BlockSize=2^8", SLOWER)]
     assert {one.reason for one in made.against[0].alone} == {"A and B skipped: too large", "A and B skipped: it has a mean and no samples: run it with --jsonbin"}
-    assert make([a, nvbench(tmp_path / "c", 1.2, 1.5e9)], 0.01).findings[0].code == "clock"
+    assert make([a, nvbench(tmp_path / "c", 1.2, 1.5e9)], 0.01, given=0.02).findings[0].code == "clock"
 
 
 def test_samples_outside_of_the_folder_are_not_read(tmp_path, monkeypatch, capsys):

@@ -78,7 +78,7 @@ def compared(runs: list[list[Run]], each: int = 1) -> dict[str, dict[str, int]]:
                 continue
             pairs = [Matched(usable(points[i][k]["a"] for i in first), usable(points[i][k][twin] for i in second), (run, run))
                      for k, run in enumerate(runs[start])]
-            known = rule.known_between(runs[start][0].machine("cpu"), [[steady(points[i][k]["a"] for i in others)] for k in range(len(pairs))], [])
+            known = rule.known_between(runs[start][0].machine("cpu"), [[steady(points[i][k]["a"] for i in others)] for k in range(len(pairs))])
             tests = {}
             for k, pair in enumerate(pairs):
                 between = rule.of_pair(pair, len(pair.first) == each == len(pair.second)) or known
