@@ -152,7 +152,7 @@ def between_of(loaded: Sequence[Side], given: float | None) -> dict[Machine, rul
     for side in loaded:
         for run in side.runs:
             for point in run.points:
-                if point.is_timed and not point.is_disturbed:
+                if point.is_timed and not point.is_disturbed and not rule.is_short(point):
                     medians[run.machine(point.kernel.side), side.letter, sides.build(run)][matching.key(point, "")].append(point.timing.median)
     return {machine: rule.known_between(machine, [list(own.values()) for (mine, *_), own in medians.items() if mine == machine], given)
             for machine in machines}

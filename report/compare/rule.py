@@ -52,6 +52,8 @@ LAUNCH = 1.5e-6
 """The standard deviation of a GPU run's overhead of a launch (seconds): it changes short kernels from run to run."""
 OVER_SAMPLE = "over the sample"
 """The source of a clock that was measured during the samples."""
+SHORT = 20
+"""GPU runs that are shorter than this number of times LAUNCH differ by their launches most."""
 K = TypeVar("K", bound=Hashable)
 
 
@@ -93,6 +95,11 @@ def known_between(machine: Machine, series: Iterable[Sequence[Sequence[float]]],
         pooled = sum(len(medians) - 1 for own in repeated for medians in own)
         return Between(math.log1p(margin) / student(pooled) / math.sqrt(2), degrees, OF_RUNS)
     return Between(math.log1p(ASSUMED_BETWEEN[machine.side]) / score(MISS) / math.sqrt(2), None, ASSUMED)
+
+
+def is_short(point: Point) -> bool:
+    """Whether it shows how much launches differ, and not how much runs of the machine do."""
+    return point.kernel.side == "gpu" and point.timing.median < SHORT * LAUNCH
 
 
 def of_pair(pair: Pair, alternates: bool) -> Between | None:

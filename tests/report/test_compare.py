@@ -336,6 +336,11 @@ def test_short_launches_differ_more_from_run_to_run(tmp_path, monkeypatch):
             one.time(f"gpu/matmul/{kernel}", 0, 64, times=list(seconds * factor * noise(np.random.default_rng(4))))
         return one.save(tmp_path / name)
     assert verdicts(make([made("a", 1.0), made("b", 1.2)], 0.01)) == {"short": UNDECIDED, "long": SLOWER}
+    for i, factor in enumerate((1.0, 1.3, 1.0, 1.3, 1.1, 1.2)):  # nor do they show by how much the machine's runs differ
+        saved(tmp_path / "many", {"gpu/matmul/short": [5e-6 * factor] * 8, "gpu/matmul/long": list(5e-4 * noise(np.random.default_rng(i)))}, f"run{i}",
+              date=f"2026-02-{10 + i}T09:30:00+00:00")
+    known = {machine.side: found for machine, found in comparison.between_of([comparison.sides.load("A", tmp_path / "many")], None).items()}
+    assert known["gpu"].source == rule.OF_RUNS and known["gpu"].deviation < 0.002 and known["cpu"].source == rule.ASSUMED
 
 
 # Matching
