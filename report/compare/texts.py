@@ -95,7 +95,7 @@ def error_rates(c: Comparison) -> list[str]:
         lines.append(f"Error rates (measured on this machine, {file.date[:10]}): {_rates(file.compare)}.")
         lines += [f"With {file.joined_runs} alternating runs of each side: {_rates(file.joined)}."] if file.joined else []
     elif file:
-        lines.append("Error rates (not measured on this machine; by recorded runs of one build on three machines):")
+        lines.append("Error rates (not measured on this machine; by recorded runs of one build on three machines, one run of each side):")
         lines += [f"   {SIDE_NAME[side]}: {_rates(file.repeated[side])}." for side in c.sides if side in file.repeated]
     else:
         lines.append("Error rates: not measured on this machine, and none are recorded (tests/twins/run.sh measures them).")
@@ -245,7 +245,7 @@ def markdown(c: Comparison, only: Sequence[str] = ()) -> str:
             lines += [f"<details><summary>{folds}</summary>", "", *_timed_table(c, a, folded), "</details>", ""]
         if a.alone and not only:
             lines += [f"<details><summary>{len(a.alone)} not compared</summary>", "", *(f"- {prose(line)}" for line in not_compared(a)), "", "</details>", ""]
-    lines += [prose(" ".join(error_rates(c))), *(prose(line) for line in hints(c))]
+    lines += [prose(" ".join(map(str.strip, error_rates(c)))), *(prose(line) for line in hints(c))]
     return "\n".join(lines)
 
 
