@@ -4,6 +4,8 @@
 
 #include <ctime>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "build_info.hpp"
 #include "common/harness/results.hpp"
@@ -36,6 +38,15 @@ bool aslr_enabled() {
 
 }  // namespace
 
+std::string program_checksum() {
+  static const std::string sum = [] {
+    std::ostringstream bytes;
+    bytes << std::ifstream("/proc/self/exe", std::ios::binary).rdbuf();
+    return checksum(bytes.str());
+  }();
+  return sum;
+}
+
 Json base_context(const std::string& command_line) {
   const benchmark::CPUInfo& cpu = benchmark::CPUInfo::Get();
   Json context{{"date", utc_now()},
@@ -52,6 +63,7 @@ Json base_context(const std::string& command_line) {
                {"rung_version", build::kVersion},
                {"git_commit", build::kCommit},
                {"git_dirty", build::kDirty},
+               {"program", program_checksum()},
                {"cxx_compiler", build::kCxxCompiler},
                {"cxx_flags", build::kCxxFlags},
                {"cuda_compiler", build::kCudaCompiler},

@@ -54,6 +54,8 @@ Json counted_entry(const Point& point, const CountedRun& counted);
 /// be parts of one.
 std::string design(const Point& point);
 
+/// Of this program's own file.
+std::string program_checksum();
 /// Context keys of this host, this build and this program start.
 Json base_context(const std::string& command_line);
 /// Title, idea, source … of each kernel that the points use, by name.

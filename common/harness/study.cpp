@@ -19,7 +19,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include "common/descriptor.hpp"
 #include "common/harness/begun.hpp"
@@ -87,15 +86,6 @@ std::filesystem::path new_folder(const Experiment& experiment, const StudyOption
   }
 }
 
-std::string program_checksum() {
-  static const std::string sum = [] {
-    std::ostringstream bytes;
-    bytes << std::ifstream("/proc/self/exe", std::ios::binary).rdbuf();
-    return checksum(bytes.str());
-  }();
-  return sum;
-}
-
 /// What of the GPU decides its rates; empty without one.
 Json gpu_facts(const Json& machine) {
   Json facts = Json::object();
@@ -139,7 +129,7 @@ constexpr const char* kClosing[] = {"complete",      "interrupted", "points_plan
 
 /// Whether a key of the user's would be taken for one of the results; a GPU's keys are reserved without a GPU, too.
 bool is_reserved(const std::string& key, const Json& opening, const Json& machine) {
-  return opening.contains(key) || machine.contains(key) || key.starts_with("gpu_") ||
+  return opening.contains(key) || machine.contains(key) || key.starts_with("gpu_") || key == "more_of" ||
          std::find(std::begin(kClosing), std::end(kClosing), key) != std::end(kClosing);
 }
 
@@ -153,6 +143,7 @@ Json opening_context(const Experiment& experiment, const StudyOptions& options, 
   context["study"] = scale_name(experiment.scale);
   context["experiment_toml"] = experiment.text;
   context["seed"] = options.seed;
+  if (!options.more_of.empty()) context["more_of"] = options.more_of;
   const Json own = context;
   for (const auto& [key, value] : options.context) {
     if (is_reserved(key, own, machine))

@@ -27,6 +27,7 @@ struct StudyOptions {
   Overrides overrides;
   std::vector<std::pair<std::string, std::string>> context;  ///< the user's own keys
   std::string command_line;
+  std::string more_of;           ///< the checksum of the result that these are further samples of; empty: of none
   double point_seconds = 600;    ///< that a point may take in addition to its samples
   Supervision supervision;       ///< where another process supervises this one
   Progress* progress = nullptr;  ///< of several experiments together; null: of this one alone

@@ -1,5 +1,6 @@
-/// `rung claims`: what the literature states of GPUs and CPUs, checked against the model, the counts and the recorded
-/// results. The report's own code does it; this starts it with the same arguments.
+/// `rung claims` and `rung compare`: what the literature states of GPUs and CPUs, checked against the model, the counts
+/// and the recorded results; and results compared with others. The report's own code does both; this starts it with the
+/// same arguments.
 #include <unistd.h>
 
 #include <cstdio>
@@ -22,30 +23,41 @@ std::string python() {
   return std::filesystem::exists(own, none) ? own.string() : "python3";
 }
 
-/// Becomes `python3 -m report.claims …`; comes back only to throw, where there is no Python or no source tree.
-[[noreturn]] void run(const std::vector<std::string>& arguments) {
-  project_file("report/claims");
+/// Becomes `python3 -m report.NAME …`; comes back only to throw, where there is no Python or no source tree.
+[[noreturn]] void become(const std::string& name, const std::vector<std::string>& arguments) {
+  project_file("report/" + name);
   const char* const path = std::getenv("PYTHONPATH");
   setenv("PYTHONPATH", (source_dir().string() + (path && *path ? ":" + std::string(path) : "")).c_str(), 1);
   setenv("RUNG", std::filesystem::read_symlink("/proc/self/exe").c_str(), 0);
-  std::vector<std::string> words = {python(), "-m", "report.claims"};
+  std::vector<std::string> words = {python(), "-m", "report." + name};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   std::fflush(stdout);
   execvp(argv[0], argv.data());
-  throw Error("cannot start " + words[0] + ": `rung claims` needs Python with numpy and scipy");
+  throw Error("cannot start " + words[0] + ": `rung " + name + "` needs Python with numpy and scipy");
 }
 
-void add(Command program) {
-  Command command = program.add_subcommand("claims", "What the literature states, checked: verdicts for each machine");
-  command.take_any_words();  // Python has the options and their help
-  command.footer("rung claims [ID…] [--json] [--results DIR]…");
-  command.callback([command] { run(command.remaining()); });
+/// A command whose options and help Python has.
+void add(Command program, const std::string& name, const std::string& help, const std::string& usage) {
+  Command command = program.add_subcommand(name, help);
+  command.take_any_words();
+  command.footer(usage);
+  command.callback([command, name] { become(name, command.remaining()); });
 }
 
-const bool added = add_command({.order = 100, .add = add});
+void add_claims(Command program) {
+  add(program, "claims", "What the literature states, checked: verdicts for each machine",
+      "rung claims [ID…] [--json] [--results DIR]…");
+}
+
+void add_compare(Command program) {
+  add(program, "compare", "results of two or more runs: the same, faster, slower or undecided, point by point",
+      "rung compare A B [C…] [--markdown] [--json] [--csv FILE] [--figure FILE] [--only slower] [--tolerance 0.01]");
+}
+
+const bool added = add_command({.order = 100, .add = add_claims}) && add_command({.order = 25, .add = add_compare});
 
 }  // namespace
 }  // namespace rung

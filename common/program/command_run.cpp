@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "common/harness/interrupt.hpp"
+#include "common/harness/more.hpp"
 #include "common/harness/point_runner.hpp"
 #include "common/harness/progress.hpp"
 #include "common/harness/say.hpp"
@@ -32,6 +33,7 @@ constexpr int kMostRuns = 1'000'000;    // in an interval, likewise
 
 struct RunOptions {
   StudyOptions study;
+  MoreChoice more;
   std::vector<std::string> experiments, kernels, axes;
   std::string min_time, format = "json", outdir, extra_context;
   bool profile = false, full = false, in_process = false;
@@ -140,7 +142,21 @@ StudyOutcome run_one(const Experiment& experiment, const RunOptions& options) {
   return outcome;
 }
 
-std::vector<Experiment> chosen_experiments(const RunOptions& options) {
+/// The points of the result that --more names, and the options that follow from it.
+Experiment more_experiment(RunOptions& options) {
+  if (!options.experiments.empty() || !options.axes.empty() || options.profile)
+    throw Error("--more takes the points of its result: no EXPERIMENT, --axis or --profile");
+  options.more.kernels = options.kernels;
+  More more = more_of(options.more, options.study.bench->machine);
+  if (options.outdir.empty()) options.outdir = more.outdir.string();
+  options.study.more_of = more.of;
+  options.study.seed = more.seed;
+  return std::move(more.experiment);
+}
+
+std::vector<Experiment> chosen_experiments(RunOptions& options) {
+  if (!options.more.result.empty()) return {more_experiment(options)};
+  if (!options.more.points.empty()) throw Error("--points needs --more");
   std::vector<Experiment> chosen;
   if (!options.kernels.empty()) chosen.push_back(adhoc_experiment(options.kernels, options.axes));
   for (const std::string& name : options.experiments)
@@ -190,11 +206,13 @@ void run_all(RunOptions& options) {
   Supervision& supervision = options.study.supervision;
   if (!options.in_process && !options.profile && !options.study.list_only) supervision = supervise();
   if (!options.axes.empty() && options.kernels.empty()) throw Error("--axis needs --kernels");
+  const bool is_more = !options.more.result.empty();
+  if (is_more || (!options.profile && !options.study.list_only))
+    options.study.bench = std::make_shared<Bench>(options.study.device);
   std::vector<Experiment> chosen = chosen_experiments(options);
   const std::set<std::string> refused = drop_refused(chosen, supervision.is_first);
   if (options.profile) keep_profiled(chosen, !options.study.filter.empty());
   complete_options(options);
-  if (!options.profile && !options.study.list_only) options.study.bench = std::make_shared<Bench>(options.study.device);
   if (!supervision.is_first) {
     chosen.erase(chosen.begin(), chosen.begin() + supervision.watch->experiment);
   } else if (options.study.resume) {
@@ -244,6 +262,13 @@ void add_run(Command program) {
   command.add_flag("--profile", options->profile,
                    "run each GPU point once, untimed, for a profiler: counted points, too, and points of sweeps with "
                    "counters = true, or the points that --benchmark_filter names");
+  command.add_option(
+      "--more", options->more.result,
+      "take further samples of the points of this results file, with the same build on the same machine, "
+      "into a file of their own below its folder (\"more\"); `rung compare` joins them");
+  command.add_option("--points", options->more.points,
+                     "with --more: only the points that this file names, one per line, as `rung compare --undecided` "
+                     "writes it");
   add_study_flags(command, *options);
   add_benchmark_flags(command, *options);
   command.callback([options] { run_all(*options); });

@@ -95,6 +95,8 @@ def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | No
     if not live.runs:
         raise (live.faults or [InputError(results[0], "search", "no results file of rung in it")])[0]
     live.runs, stored.runs = _with_differences(live.twins + stored.twins, live.runs, stored.runs)
+    for found in (live, stored):
+        _without_further(found)
     names = {run.experiment for run in live.runs}
     if len(names) > 1:
         names |= {run.experiment for run in stored.runs}
@@ -141,6 +143,15 @@ def _with_differences(twins: Iterable[TwinsFile], *found: list[Run]) -> list[lis
         margin = known.get((machine.side, machine.id)) or of_twins.get(machine.label)
         return p if margin is None else replace(p, between=margin)
     return [[replace(run, points=tuple(of(p, run) for p in run.points)) for run in runs] for runs in found]
+
+
+def _without_further(found: Found) -> None:
+    """Leaves out runs that took further samples of some points of another run that is there."""
+    first = {run.context.get("checksum") for run in found.runs} - {None}
+    further = [run for run in found.runs if run.context.get("more_of") in first]
+    found.sources += [Source(str(run.path), run.experiment, False, f"{run.date[:19]}, further samples: rung compare joins them") for run in further]
+    paths = {run.path for run in further}
+    found.runs = [run for run in found.runs if run.path not in paths]
 
 
 def find(paths: Iterable[Path], output: Path | None = None) -> Found:

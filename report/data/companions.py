@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
@@ -183,6 +183,14 @@ class TwinsFile:
     between: dict[str, Tally]
     between_runs: float | None = None
     """The relative difference that medians of two runs of that machine may have with nothing changed, with 95 %."""
+    compare: dict[str, Tally] = field(default_factory=dict)
+    """Of `rung compare`'s rule, by points of two runs: the same work called different (same; families: in families of points),
+    and more work found (one, two, five). Empty in files of an older test."""
+    joined: dict[str, Tally] = field(default_factory=dict)
+    """The same of two sides with `joined_runs` alternating runs each."""
+    joined_runs: int = 0
+    repeated: dict[str, dict[str, Tally]] = field(default_factory=dict)
+    """The same of points that several recorded runs of one build measured on one machine, by side (tests/twins/repeated.py)."""
 
 
 Companion = SheetFile | CounterFile | HazardFile | WrongResults | CompilerFile | EmulatorFile | TwinsFile
@@ -315,6 +323,7 @@ def _emulator_rate(path: Path, where: str, row: dict) -> EmulatorRate:
 
 def _twins_file(path: Path, data: dict) -> TwinsFile:
     within, between = (_tallies(path, data["twins"], name) for name in ("within", "between"))
+    compare, joined = (_tallies(path, data["twins"], name) if name in data["twins"] else {} for name in ("compare", "joined"))
     if not (is_number(data.get("load")) and data["load"] >= 0):
         raise InputError(path, "file.load", "not a load")
     if not (is_number(data.get("ratio_within")) and 0 < data["ratio_within"] < 1):
@@ -326,13 +335,19 @@ def _twins_file(path: Path, data: dict) -> TwinsFile:
     if margin is not None and not (is_number(margin) and 0 <= margin < 10):
         raise InputError(path, "file.between_runs", "not a relative difference")
     return TwinsFile(path, text(path, data, "machine", "file"), date(path, data, "file"), whole(path, data, "runs", "file"),
-                     tuple(map(int, turns)), float(data["ratio_within"]), float(data["load"]), within, between, margin)
+                     tuple(map(int, turns)), float(data["ratio_within"]), float(data["load"]), within, between, margin,
+                     compare, joined, whole(path, data, "joined_runs", "file") if joined else 0,
+                     {side: _tallies(path, data["repeated"], side) for side in ("cpu", "gpu")} if "repeated" in data else {})
+
+
+FURTHER = {"between": ("intervals",), "compare": ("families", "one"), "joined": ("families", "one"), "cpu": ("families", "one"), "gpu": ("families", "one")}
+"""Tallies of one kind of comparison only."""
 
 
 def _tallies(path: Path, twins: object, name: str) -> dict[str, Tally]:
     rows = table(path, table(path, twins, "twins").get(name), f"twins.{name}")
     found = {}
-    for key in ("same", "two", "five", *(("intervals",) if name == "between" else ())):
+    for key in ("same", "two", "five", *FURTHER.get(name, ())):
         where = f"twins.{name}.{key}"
         row = table(path, rows.get(key), where)
         pairs, called = row.get("pairs"), row.get("called")

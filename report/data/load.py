@@ -71,6 +71,11 @@ def load(path: Path) -> Record:
     raise Foreign(path, "context.schema_version", "missing, so not a results file of rung")
 
 
+def run_of(path: Path, data: dict) -> Run:
+    """The run of a table of the newest schema, which need not be a file."""
+    return _run(path, data, NEWEST)
+
+
 def _run(path: Path, data: dict, version: object) -> Run:
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise InputError(path, "context.schema_version", f"{reprlib.repr(version)} is not a version that ever was")

@@ -153,3 +153,16 @@ def test_recorded_gpus_of_one_model_stand_in(tmp_path):
     assert view_of(collect([tmp_path / "cpu"], [tmp_path / "stored"]), "one").gpu.machine.name == "A"
     ladder(experiment="three", gpu_name="B", gpu_uuid="GPU-B").save(tmp_path / "cpu")
     assert view_of(collect([tmp_path / "cpu"], [tmp_path / "stored"]), "one").gpu.machine.name == "B"
+
+
+def test_further_samples_of_a_run_do_not_replace_it(tmp_path):
+    run = ladder()
+    run.context["checksum"] = "rung 12345678"
+    first = run.save(tmp_path)
+    more = Run(run.context["experiment"], more_of="rung 12345678", date="2027-01-01T09:30:00+00:00")
+    more.rate("gpu/matmul/naive", 100)
+    more.save(tmp_path / "more")
+    study = collect([tmp_path], [])
+    assert {part.run.path for part in study.parts} == {first}
+    assert [s.note for s in study.sources if "more" in s.path] == ["2027-01-01T09:30:00, further samples: rung compare joins them"]
+    assert collect([tmp_path / "more"], []).parts, "alone it is a run like others"

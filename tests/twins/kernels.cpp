@@ -1,5 +1,5 @@
-/// Four twins of a kernel that computes on one thread, and of one that waits for memory on all of them, for the program
-/// rung_with_twins: `a` and `b` are the same; `2` and `5` repeat 2 and 5 per cent of the work.
+/// Five twins of a kernel that computes on one thread, and of one that waits for memory on all of them, for the program
+/// rung_with_twins: `a` and `b` are the same; `1`, `2` and `5` repeat 1, 2 and 5 per cent of the work.
 #include <algorithm>
 
 #include "common/problem/matmul.hpp"
@@ -37,7 +37,7 @@ void vector_addition(const Call& call, std::int64_t percent) {
 }
 
 bool plant(const std::string& family, bool is_serial, void (*work)(const Call&, std::int64_t)) {
-  const std::pair<const char*, std::int64_t> twins[] = {{"a", 0}, {"b", 0}, {"2", 2}, {"5", 5}};
+  const std::pair<const char*, std::int64_t> twins[] = {{"a", 0}, {"b", 0}, {"1", 1}, {"2", 2}, {"5", 5}};
   for (const auto& [name, percent] : twins)
     add_kernel({.name = "cpu/" + family + "/twin_" + name,
                 .order = 1000,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# How often the report's rule for "faster" is wrong on a busy machine:  bash tests/twins/run.sh [SECONDS] [FILE] [PAIRS]
-# Runs of one build measure twins of two kernels: twice the same, 2 % more work, 5 % more. Meanwhile another process
+# How often the rules of the report and of `rung compare` are wrong on a busy machine:  bash tests/twins/run.sh [SECONDS] [FILE] [PAIRS]
+# Runs of one build measure twins of two kernels: twice the same, and 1, 2 and 5 % more work. Meanwhile another process
 # computes in bursts. Reports how often equal twins are called different, within a run and between runs, and how often
 # slower twins are found; into FILE for the report (experiments/recorded/twins.json), if one is named. Requires a build
 # with tests ($BUILD names another folder) and the report's Python ($PYTHON). It ends after PAIRS pairs of runs (200) or

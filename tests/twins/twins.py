@@ -1,4 +1,4 @@
-"""Measures how often the report's rule for "faster" is wrong on a busy machine; run.sh starts it."""
+"""Measures how often the rules of the report and of `rung compare` are wrong on a busy machine; run.sh starts it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
+from report.compare import rule
+from report.compare.matching import Pair as Matched
 from report.data import statistics
 from report.data.load import load
 from report.data.records import Point, Run
@@ -23,6 +25,11 @@ PRECISION = {"ratio_within": 0.01, "samples": 30, "max_samples": 1000, "seconds"
 SWEEPS = {"cpu/matmul": "n=100", "cpu/vector_addition": "n=2000000"}
 """Half a millisecond each: on one thread, in its caches; on all threads, from memory."""
 SLOWER = {"2": "two", "5": "five"}
+PLANTED = {"1": "one"} | SLOWER
+JOINED = 6
+"""Runs of a side, where several are compared."""
+TOLERANCE = 0.01
+"""Of `rung compare`, where none is given."""
 FEWEST_FOUND = {"five": 0.95}
 MOST_CALLED = 0.05
 BURSTS = """
@@ -56,6 +63,44 @@ def measured(program: Path, folder: Path) -> list[Run]:
                         "-o", str(out)], check=True, stdout=subprocess.DEVNULL)
         runs.append(load(max(out.glob("*/adhoc.json"), key=lambda path: path.stat().st_mtime)))
     return runs
+
+
+def compared(runs: list[list[Run]], each: int = 1) -> dict[str, dict[str, int]]:
+    """The tallies of `rung compare`'s rule, all kernels in one family: of successive runs, where all others show by how much runs
+    differ; or of two sides of several alternating runs, which show it themselves."""
+    found: dict[str, list[bool]] = {key: [] for key in ("same", "families", *PLANTED.values())}
+    points = [[twins(run) for run in of_time] for of_time in runs]
+    for start in range(0, len(runs) - 2 * each + 1, 1 if each == 1 else 2):
+        first, second = (range(start + side, start + 2 * each, 2) for side in (0, 1))
+        others = [i for i in range(len(runs)) if i not in (*first, *second)]
+        for twin, word in ({"a": "same"} | PLANTED).items():
+            if not all(twin in of_kernel for i in second for of_kernel in points[i]):
+                continue
+            pairs = [Matched(usable(points[i][k]["a"] for i in first), usable(points[i][k][twin] for i in second), (run, run))
+                     for k, run in enumerate(runs[start])]
+            known = rule.known_between(runs[start][0].machine("cpu"), [[steady(points[i][k]["a"] for i in others)] for k in range(len(pairs))])
+            tests = {}
+            for k, pair in enumerate(pairs):
+                between = rule.of_pair(pair, len(pair.first) == each == len(pair.second)) or known
+                tests[k] = rule.Test(pair, (between, between), TOLERANCE)
+            verdicts = [f.verdict for f in rule.judge(tests).values()]
+            if word == "same":
+                found[word] += [v in (rule.SLOWER, rule.FASTER) for v in verdicts]
+                found["families"].append(any(found[word][-len(verdicts):]))
+            else:
+                found[word] += [v == rule.SLOWER for v in verdicts]
+    return {key: tally(all_) for key, all_ in found.items()}
+
+
+def usable(points: Iterable[Point]) -> tuple[Point, ...]:
+    """As `rung compare` uses several points."""
+    every = tuple(points)
+    return tuple(p for p in every if not p.is_disturbed) or every
+
+
+def steady(points: Iterable[Point]) -> list[float]:
+    """The medians of the points that other work did not disturb throughout."""
+    return [p.summary.median for p in points if not p.is_disturbed]
 
 
 def twins(run: Run) -> dict[str, Point]:
@@ -125,13 +170,18 @@ def main(build: Path, seconds: float, target: str, most: int) -> int:
         while len(runs) < 2 or time.monotonic() < deadline and (len(runs) - 1) * len(SWEEPS) < most:
             runs.append(measured(program, Path(folder)))
     series = {family: [twins(run) for run in of_family] for family, of_family in zip(SWEEPS, zip(*runs))}
-    context, found = runs[-1][0].context, table(series)
+    context, found, by_compare, joined = runs[-1][0].context, table(series), compared(runs), compared(runs, JOINED)
     turns = [int(median(len(point.times) for run in of_kernel for point in run.values())) for of_kernel in series.values()]
     print(f"{len(runs)} runs of each of {len(SWEEPS)} kernels, {' and '.join(map(str, turns))} samples, load {context['load_avg'][0]:.1f} at the end")
     points = [point for of_kernel in series.values() for run in of_kernel for point in run.values()]
     disturbed, margin = sum(p.disturbed for p in points), differences(series)
     print(f"{disturbed} samples were disturbed by other work, and {sum(p.is_disturbed for p in points)} of {len(points)} points; "
           f"successive runs differ by up to {100 * (margin or statistics.BETWEEN_RUNS):.1f} %, with 95 %")
+    for rows, of in ((by_compare, "by rung compare"), (joined, f"by rung compare, {JOINED} runs a side")):
+        print(line(f"the same, {of}: called different", rows["same"]))
+        print(line(f"the same, {of}: in a family of points", rows["families"]))
+        for word in PLANTED.values():
+            print(line(f"{word} per cent slower, {of}: found", rows[word]))
     for name, rows in found.items():
         where = "interleaved in one run" if name == "within" else "of successive runs"
         print(line(f"the same, {where}: called different", rows["same"]))
@@ -142,9 +192,15 @@ def main(build: Path, seconds: float, target: str, most: int) -> int:
     if target:
         record = {"machine": runs[-1][0].machine("cpu").label, "date": context["date"], "runs": len(runs),
                   "kernels": len(SWEEPS), "turns": turns, "ratio_within": PRECISION["ratio_within"],
-                  "load": context["load_avg"][0], "between_runs": margin, "twins": found}
-        Path(target).write_text(json.dumps(record, indent=1) + "\n")
+                  "load": context["load_avg"][0], "between_runs": margin,
+                  "twins": found | {name: rows for name, rows in (("compare", by_compare), ("joined", joined))
+                                    if all(row["pairs"] for row in rows.values())}, "joined_runs": JOINED}
+        old = json.loads(Path(target).read_text()) if Path(target).exists() else {}
+        kept = {"repeated": old["repeated"]} if "repeated" in old else {}  # of repeated.py
+        Path(target).write_text(json.dumps(record | kept, indent=1) + "\n")
     too_often = [name for name, rows in found.items() if rows["same"]["called"] > MOST_CALLED * rows["same"]["pairs"]]
+    too_often += [f"compared {name}" for name, rows in (("single", by_compare), ("joined", joined))
+                  if rows["families"]["called"] > MOST_CALLED * rows["families"]["pairs"]]
     missed = [word for word, least in FEWEST_FOUND.items() if found["within"][word]["called"] < least * found["within"][word]["pairs"]]
     print("; ".join([f"more than 5 % of the same are called different {name} runs" for name in too_often] +
                     [f"too seldom found if interleaved: {word} per cent" for word in missed]) or "as wanted")

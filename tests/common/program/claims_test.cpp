@@ -1,4 +1,4 @@
-/// `rung model` and `rung claims` as users call them.
+/// `rung model`, `rung claims` and `rung compare` as users call them.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -69,13 +69,13 @@ TEST(Claims, TheReportsPythonGetsTheArguments) {
       shell("printf '#!/bin/sh\\necho \"$PYTHONPATH $RUNG $@\"; exit 2\\n' > " + python + " && chmod +x " + python)
           .code,
       0);
-  const Ended ended =
-      shell("PATH=" + std::string(folder) + ":$PATH " + RUNG_PROGRAM + " claims bytes_132 --json --results a b");
-  if (ended.output.find("-m report.claims") == std::string::npos)
-    GTEST_SKIP() << "the source tree has a Python of its own";
-  EXPECT_EQ(ended.code, 2);
-  EXPECT_NE(ended.output.find("-m report.claims bytes_132 --json --results a b"), std::string::npos) << ended.output;
-  EXPECT_NE(ended.output.find(RUNG_PROGRAM), std::string::npos) << ended.output;
+  for (const std::string words : {"claims bytes_132 --json --results a b", "compare a b --json --only slower"}) {
+    const Ended ended = shell("PATH=" + std::string(folder) + ":$PATH " + RUNG_PROGRAM + " " + words);
+    if (ended.output.find("-m report.") == std::string::npos) GTEST_SKIP() << "the source tree has a Python of its own";
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_NE(ended.output.find("-m report." + words), std::string::npos) << ended.output;
+    EXPECT_NE(ended.output.find(RUNG_PROGRAM), std::string::npos) << ended.output;
+  }
   shell(std::string("rm -r ") + folder);
 }
 
