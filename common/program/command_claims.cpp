@@ -1,6 +1,6 @@
-/// `rung claims` and `rung compare`: what the literature states of GPUs and CPUs, checked against the model, the counts
-/// and the recorded results; and results compared with others. The report's own code does both; this starts it with the
-/// same arguments.
+/// `rung claims`, `rung compare` and `rung roofline`: what the literature states of GPUs and CPUs, checked against the
+/// model, the counts and the recorded results; results compared with others; and other programs' kernels under measured
+/// roofs. The report's own code does all three; this starts it with the same arguments.
 #include <unistd.h>
 
 #include <cstdio>
@@ -57,7 +57,13 @@ void add_compare(Command program) {
       "rung compare A B [C…] [--markdown] [--json] [--csv FILE] [--figure FILE] [--only slower] [--tolerance 0.01]");
 }
 
-const bool added = add_command({.order = 100, .add = add_claims}) && add_command({.order = 25, .add = add_compare});
+void add_roofline(Command program) {
+  add(program, "roofline", "kernels of any program under measured roofs, by the files of profilers and benchmarks",
+      "rung roofline FILE… [--roofs RESULT…] [--type fp32] [--figure FILE] [--csv FILE] [--ert FILE] [--json]");
+}
+
+const bool added = add_command({.order = 100, .add = add_claims}) && add_command({.order = 25, .add = add_compare}) &&
+                   add_command({.order = 26, .add = add_roofline});
 
 }  // namespace
 }  // namespace rung

@@ -16,11 +16,14 @@ LIKE = {"gpu": "gpu/matmul/naive.cu", "": "common/harness/measure.cpp"}
 """By the first folder, the file whose options a header is compiled with: those of `gpu/` as the emulator's C++."""
 CUDA = ("gpu/host/",)
 """Folders of headers that need CUDA's own."""
+PARTS = ("gpu/simt/emulated", "gpu/simt/wgmma_emulated", "gpu/ceilings/fma_tensor_kernel", "gpu/matmul/tma/engine/hopper_kernel",
+         "gpu/matmul/tma/engine/hopper_prepare", "gpu/matmul/wgmma/engine/wgmma_kernel")
+"""The beginnings of names of headers that are the further parts of one other header, which alone includes them."""
 
 
 def headers() -> list[str]:
     found = subprocess.run(["git", "ls-files", "*.hpp"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    return [h for h in found if not h.startswith(("tests/", "experiments/", *CUDA))]
+    return [h for h in found if not h.startswith(("tests/", "experiments/", *CUDA, *PARTS))]
 
 
 def options(file: str) -> list[str]:
@@ -55,3 +58,12 @@ def test_a_header_that_needs_another_one_is_found(tmp_path):
     lacking = tmp_path / "lacking.hpp"
     lacking.write_text("#pragma once\nstd::vector<int> none();\n", encoding="utf-8")
     assert "vector" in fault(str(lacking), tmp_path)
+
+
+def test_parts_are_included_once():
+    """By the header that they are a part of, or by another part of it."""
+    texts = {path: (ROOT / path).read_text(encoding="utf-8") for path in subprocess.run(
+        ["git", "ls-files", "*.hpp", "*.cpp", "*.cu"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()}
+    for part in (h for h in texts if h.startswith(PARTS)):
+        users = [path for path, text in texts.items() if f'#include "{part}"' in text and not path.startswith(PARTS)]
+        assert len(users) <= 1, (part, users)

@@ -1,0 +1,1 @@
+"""`rung roofline`: kernels of other programs, as profilers and other harnesses measured them, under measured roofs."""
