@@ -159,7 +159,7 @@ def _finding(asked: Sequence[Crossover]) -> str:
     found = sorted(((c, s) for c, s in starts if s.kind == FROM), key=lambda x: x[0].volume(x[1].at))
     if found:
         first, last = ([x for x in found if x[0].volume(x[1].at) == end[0].volume(end[1].at)] for end in (found[0], found[-1]))
-        among = " (cases that are faster at every size aside)" if any(s.kind == ALWAYS for _, s in starts) else ""
+        among = " (not counting cases where the GPU is faster at every size)" if any(s.kind == ALWAYS for _, s in starts) else ""
         texts.append(f"The smallest size from which the GPU is faster with the copies{among} is {_begins(first)}; the largest is {_begins(last)}."
                      if last != first else f"With the copies the GPU is faster from {_begins(first)} on.")
     return words.paragraphs(texts)

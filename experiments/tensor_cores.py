@@ -58,13 +58,13 @@ def section(view: View) -> Section | None:
 
 
 def _answer(main: Ladder) -> list[str]:
-    """For the first page: the fastest rung, and whether the board's power limits it rather than arithmetic."""
+    """For the first page: the fastest rung, and whether the board's power sets its clock."""
     best = main.fastest
     if not best.share:
         return []
-    limited = ": the board’s power limits them, not arithmetic" if best.use.limit == POWER else ""
+    limited = ": the board’s power sets the clock, and at that clock arithmetic is what is busy" if best.use.limit == POWER else ""
     return [f"On the tensor cores {words.type_name(main.type)} products of {main.size_text} reach {numbers.rate(best.point)} ({ladders.named(main, is_inside=True)}), "
-            f"{words.of_peak(best.share)}{limited}."]
+            f"{words.of_peak(best.share)}{limited}{ladders.against_library(main)}."]
 
 
 def _appendix(stem: str, ladder: Ladder) -> list:
@@ -463,6 +463,6 @@ def _power_text(main: Ladder) -> list[str]:
     slow = [p for p in known if "power cap" in p.labels.get("throttle_reason", "")]
     if not slow or len(known) < 2:
         return []
-    highest, lowest = max(p.counters["sm_clock_mhz"] for p in known), min(slow, key=lambda p: p.counters["sm_clock_mhz"])
-    return [f"From {slow[0].size_text} on the board is at its power limit, and the clock falls from {highest:.0f} to "
-            f"{lowest.counters['sm_clock_mhz']:.0f}\u00a0MHz at {lowest.size_text}."]
+    highest, lowest = max(known, key=lambda p: p.counters["sm_clock_mhz"]), min(slow, key=lambda p: p.counters["sm_clock_mhz"])
+    return [f"The clock falls from {highest.counters['sm_clock_mhz']:.0f}\u00a0MHz at {highest.size_text} to {lowest.counters['sm_clock_mhz']:.0f}\u00a0MHz at "
+            f"{lowest.size_text}; from {slow[0].size_text} on the board is at its power limit."]

@@ -336,8 +336,11 @@ def _path(base: Setting | None) -> list[str]:
     if not shares or None in shares:
         return []
     both = f"{numbers.percent(shares[0])} and {numbers.percent(shares[1])}"
+    waves = [base.part.counters_of(p).get("l1_wavefronts") for p in (base.naive, base.tiled)]
+    fewer = (f" A tile moves loads from the L1 to shared memory, which is the same path: the tiled kernel needs {numbers.times(waves[0] / waves[1])} fewer passes through it, "
+             "and that is its gain." if all(waves) and abs(waves[0] / waves[1] / base.factor - 1) < 0.1 else "")
     if min(shares) >= 0.8:
-        return [f"Both are limited by the L1’s data path, which also serves shared memory: they keep it {both} busy."]
+        return [f"Both are limited by the L1’s data path, which also serves shared memory: they keep it {both} busy.{fewer}"]
     return [f"They keep the L1’s data path, which also serves shared memory, {both} busy."]
 
 
@@ -346,10 +349,13 @@ def _most(view: View, base: Setting | None, measured: list[Setting]) -> list[str
     if not best or best is base:
         return []
     wanted = RETURNS * view.settings["width"]
-    text = f"Of {words.counted(len(measured), 'measured setting')} the factor is largest, {numbers.times(best.factor)}, with {best.name}"
+    past = next((s for s in measured if base and s.is_past_l1 and _block(s.naive) == "16x16" and "lda" not in s.naive.sizes
+                 and s.naive.mode == base.naive.mode and s.naive.n == base.naive.n), None)
+    text = f"Where loads bypass the L1, the factor is {numbers.times(past.factor)}: the L2 still serves most of them. " if past else ""
+    text += f"Of {words.counted(len(measured), 'measured setting')} the factor is largest, {numbers.times(best.factor)}, with a block of {best.name}"
     back = [s for s in measured if s.factor >= wanted]
-    return [f"{text}; {len(back)} of them reach{'es' if len(back) == 1 else ''} {numbers.percent(RETURNS)} of the textbook’s factor." if back else
-            f"{text}; none reaches {numbers.percent(RETURNS)} of the textbook’s factor."]
+    return [f"{text}; {len(back)} of them reach{'es' if len(back) == 1 else ''} {numbers.percent(RETURNS)} of the textbook’s {view.settings['width']}×, {'all with blocks whose loads hardly merge' if all(_block(s.naive) != '16x16' for s in back) else 'some with its own blocks'}." if back else
+            f"{text}; none reaches {numbers.percent(RETURNS)} of the textbook’s {view.settings['width']}×."]
 
 
 def _old(view: View, modelled: list[Setting]) -> list[str]:

@@ -64,12 +64,13 @@ def _single(document: Document, undrawn: Mapping[str, str]) -> dict:
 
 def _paper(document: Document, undrawn: Mapping[str, str]) -> dict:
     page = first_page.compose(document.study, document.found, document.joined)
-    main, keys = [*method.brief(document.study)], references.of_paper(document.found)
+    keys = references.of_paper(document.found)
+    main = [*method.brief(document.study, lambda key: references.number(key, keys))]
     asked = {"": comparison.QUESTION} | {
         c.view.name: f"{c.view.question}{references.numbers(c.view.references, keys)}" for c in document.found if c.section.paper}
     for name, title, section in document.titled:
         if section.paper:
-            main += [heading(title), question(asked[name]), *map(paragraph, section.finding.split("\n")), *_once(section.paper, undrawn)]
+            main += [heading(title), question(asked[name]), *_text(section.finding, [x for x in section.paper if isinstance(x, Figure)]), *_once(section.paper, undrawn)]
     main += [heading(answers.TITLE), question(answers.QUESTION), table(answers.table(document.titled, document.claims))]
     main += _checked(document)
     return _page(document, page["title"], **{k: page[k] for k in ("question", "sentences", "warnings")}, contents=True,
@@ -88,7 +89,8 @@ def _experiments(document: Document, undrawn: Mapping[str, str]) -> dict:
     for section in document.joined:
         made += [heading(comparison.TITLE), question(comparison.QUESTION), *_text(section.finding, section.figures),
                  *_once(section.figures, undrawn)]
-    return _page(document, "Experiments", question="Each experiment: its question, its answer, and the verdicts on what the literature states.",
+    return _page(document, "Experiments", question="Each experiment: its question, its answer, and the verdicts on at most six claims of the literature, those that do not hold first; "
+                 "literature.pdf has all.",
                  contents=True, main=made)
 
 

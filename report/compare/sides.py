@@ -13,6 +13,7 @@ from report.data.collect import find
 from report.data.companions import TwinsFile
 from report.data.reading import Foreign, InputError, files_in, plain_name
 from report.data.records import SIDES, Run
+from report.sections.provenance import LIBRARY
 
 MORE = "more"
 """The folder of further samples next to a result (`rung run --more`)."""
@@ -23,7 +24,7 @@ NAMES = {"git_commit": "commit", "git_dirty": "uncommitted changes", "rung_versi
         "cxx_flags": "C++ flags", "cuda_compiler": "CUDA compiler", "cuda_flags": "CUDA flags",
         "cpu_name": "CPU", "cpu_cores": "cores", "cpu_threads": "threads",
         "cpu_governor": "governor", "gpu_name": "GPU", "gpu_uuid": "board", "gpu_driver": "driver", "gpu_cuda_runtime": "CUDA runtime",
-        "gpu_cublas_version": "cuBLAS", "gpu_power_limit_w": "power limit (W)", "blas_name": "BLAS", "blas_version": "BLAS version", "blas_core": "BLAS code",
+        "gpu_power_limit_w": "power limit (W)", "blas_name": "BLAS", "blas_version": "BLAS version", "blas_core": "BLAS code",
         "omp_num_threads": "OMP_NUM_THREADS", "omp_places": "OMP_PLACES", "omp_proc_bind": "OMP_PROC_BIND", "huge_pages": "huge pages", "smt": "SMT",
         "host_name": "host", "study": "study", "seed": "seed", "program": "program", "environment": "environment"}
 """Keys of a result's context that the header compares, with their names."""
@@ -137,7 +138,8 @@ class Difference:
 def differences(first: Side, second: Side) -> list[Difference]:
     """What differs between the two, by the header's names; where experiments differ in it, all of their values."""
     made = []
-    for key, name in NAMES.items():
+    libraries = {key: of.group(1) for side in (first, second) for run in side.runs for key in run.context if (of := LIBRARY.fullmatch(key))}
+    for key, name in (NAMES | libraries).items():
         one, other = (_values(side.runs, key, first.experiments & second.experiments) for side in (first, second))
         if key == "environment":
             made += _of_environment(first.newest, second.newest)

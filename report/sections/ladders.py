@@ -105,17 +105,23 @@ def _turning_point(own: Sequence) -> str:
 
 def climb(ladder: Ladder, who: str) -> str:
     """For the first page: the lowest and the highest rung, and the best peer. `who`: 'the GPU’s kernels'."""
-    best, lowest, peer = ladder.fastest, ladder.own[0].point, ladder.best_peer
+    best, lowest = ladder.fastest, ladder.own[0].point
     text = (f"{at(ladder)} {who} climb from {numbers.rate(lowest)} ({lowest.kernel.title}) to {numbers.rate(best.point)} "
             f"({named(ladder, is_inside=True)})")
     text += f", {words.of_peak(best.share)}" if best.share else ""
+    return text + against_library(ladder)
+
+
+def against_library(ladder: Ladder) -> str:
+    """'; the fastest library, cuBLAS, reaches 51.0 TFLOP/s (…)', or that both match; empty without a library."""
+    best, peer = ladder.fastest, ladder.best_peer
     over = best.peers.get(peer.point.kernel.title) if peer else None
     if not over or not peer:
-        return text
+        return ""
     library = f"the fastest library, {peer.point.kernel.title},"
     if over.verdict == SAME:
-        return f"{text}, and match {library} within noise ({numbers.rate(best.point)} and {numbers.rate(peer.point)})"
-    return f"{text}; {library} reaches {numbers.rate(peer.point)}{f' ({over.doubt} which is faster)' if over.doubt else ''}"
+        return f", and match {library} within noise ({numbers.rate(best.point)} and {numbers.rate(peer.point)})"
+    return f"; {library} reaches {numbers.rate(peer.point)}{f' ({over.doubt} which is faster)' if over.doubt else ''}"
 
 
 def missing(ladder: Ladder) -> list[str]:
@@ -202,7 +208,7 @@ def rungs_figure(stem: str, ladder: Ladder) -> Figure:
             if any(r.use.nearest for r in ladder.rungs) else "")
     near += "; –: no counters of it" if near and ladder.part.side == "gpu" and not all(r.use.nearest for r in ladder.rungs) else ""
     caption = (f"The ladder at {ladder.size_text}, {words.type_name(ladder.type)}; each kernel in its fastest variant{peers}. "
-               f"Gain: over the previous rung, bold where significantly faster, in brackets where not different{near and '.'}{near}"
+               f"Gain: over the rung below, bold where significantly faster, in brackets where not different{near and '.'}{near}"
                f"{'; one thread is judged by roofs of one thread' if single else ''}. "
                f"{_beyond(ladder)}{_profiled(ladder)}" + words.provenance(ladder.part, points(ladder), hollow=False))
     return Figure(f"{stem}_rungs", rows(ladder), lambda fig: rungs.draw(fig, ladder), caption,
@@ -309,7 +315,7 @@ def table(stem: str, ladder: Ladder) -> Table:
         Column("op_per_byte_dram", "OP/B DRAM", numbers.significant), Column("occupancy", "occ.", numbers.occupancy),
         Column("wait", "waits", right=False), Column("gflop_per_joule", "GFLOP/J", numbers.significant))
     known = [c for c in columns if any(row.get(c.key) is not None for row in made)]
-    notes = {"gain": "Gain: over the previous rung, where both were interleaved as the median ratio of their rounds.",
+    notes = {"gain": "Gain: over the rung below, where both were interleaved as the median ratio of their rounds.",
              "op_per_byte_requested": "OP/B: useful operations per byte requested and moved by DRAM"
                                      f"{'' if ladder.part.side == 'cpu' else f' ({words.EMPTY_CACHES})'}.",
              "occupancy": "Occ.: theoretical occupancy.",

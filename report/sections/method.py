@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from report.data.collect import Study
 from report.data.companions import Tally, TwinsFile
 from report.data.limits import LIMITS, POWER_LIMITS
@@ -14,25 +16,31 @@ from report.sections import doubts, repeats
 from report.sections.provenance import load_of
 from report.text import blocks
 
+BRIEFLY = ("hoefler2015", "higham2002", "williams2009", "lee2010")
+"""The sources of the method in half a page and of the limits of validity."""
+TERMS = ("Terms. A GPU’s multiprocessor executes warps, 32 threads with one instruction at a time. A warp’s loads of neighbouring addresses are merged into sectors of "
+         "32 bytes. A wavefront is one pass of at most 128 bytes through the path that the L1 cache and shared memory have in common. Occupancy is the number of resident warps "
+         "over the most that fit. A multiply-add is two operations and takes one slot of instruction issue.")
 CITED = ("hoefler2015", "higham2002", "williams2009", "yang2020", "lee2010", "cutlass_measuring")
 
 
-def brief(study: Study) -> list[dict]:
-    """The method in half a page."""
+def brief(study: Study, cite: Callable[[str], str]) -> list[dict]:
+    """The method in half a page; `cite`: the number of a source in the list of references."""
     return [
         blocks.heading("Method"),
         blocks.paragraph(
-            "Each kernel’s result is judged against a float64 reference before and after timing, over poisoned outputs; a kernel that "
-            "fails has no rate (Higham, 2002). Kernels that are compared are interleaved, in an order that changes from round to round. A sample is a "
-            "row of calls; samples that other work on the machine disturbed are marked and taken again. Values are medians, with 95\u00a0% intervals by "
-            "ranks within the run (Hoefler and Belli, 2015). One code is called faster than another only if a two-sided test rejects equality at 5\u00a0% after "
-            f"Holm’s correction, and where they were interleaved if they differ by more than {100 * GAP:g}\u00a0%.{_coverage_briefly(study.twins)}"),
+            "Each kernel’s result is judged against a float64 reference before and after timing; its outputs are filled with wrong numbers before. A kernel that "
+            f"fails has no rate{cite('higham2002')}. Kernels that are compared are interleaved, in an order that changes from round to round. A sample times several "
+            "calls in succession (hot mode); samples that other work on the machine disturbed are marked and taken again. Rates are medians, clocks and power are means; intervals "
+            f"are of 95\u00a0%, by ranks within the run{cite('hoefler2015')}. A point is unsettled, and drawn hollow, if the time was over before the required precision was reached. A code is called "
+            f"faster than another only if a two-sided test is significant at 5\u00a0% after Holm’s correction; interleaved codes must also differ by more than {100 * GAP:g}\u00a0%.{_coverage_briefly(study.twins)}"),
         blocks.paragraph(
-            "A roof (Williams and others, 2009) is the highest rate that any kernel written for one resource reached in any run of the machine. Shares are of the roof and, "
+            f"A roof{cite('williams2009')} is the highest rate that any kernel written for one resource reached in any run of the machine: of one board, or one host. Shares are of the roof and, "
             "on a GPU, also of the roof at the clock that the kernel ran at. A resource is said to limit a kernel from a share of "
             f"{LIMITS:g} on; the board’s power from {POWER_LIMITS:g} of its limit on, where it lowered the clock. Operations per byte are known in three "
             "ways: by the formula in the kernel’s record, by an emulator that executes the kernel and counts, and by hardware counters in separate runs. "
             "A GPU is compared with the best code of this suite and of all libraries found on all cores of the CPU in the same host. data.pdf has the method in full."),
+        *([blocks.paragraph(TERMS)] if any(p.side == "gpu" for p in study.parts) else []),
     ]
 
 

@@ -37,7 +37,7 @@ def again(study: Study) -> list[dict]:
     """How to measure, to render and to cite these numbers again."""
     seeds = sorted({str(p.run.context.get("seed")) for p in study.parts})
     text = ("‘bash experiments/run.sh --full’ builds the suite, verifies and measures every experiment and renders these documents; ‘python3 -m report "
-            f"RESULTS’ renders them from results files alone. These have every sample, the seed of inputs and order ({words.joined(seeds)}), the "
+            f"RESULTS’ renders them from results files alone. These files contain every sample, the seed of inputs and order ({words.joined(seeds)}), the "
             "settings of the machine, and versions of compilers, driver and libraries; the same files give the same documents to the byte.")
     return [blocks.heading("To reproduce and to cite"), blocks.paragraph(text), citation(study)[1]]
 

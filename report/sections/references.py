@@ -23,12 +23,17 @@ def cited(found: Sequence[Contribution], claims: Sequence[Finding]) -> set[str]:
 
 def of_paper(found: Sequence[Contribution]) -> set[str]:
     """The keys of the documents that the method and the experiments of the paper cite."""
-    return set(method.CITED) | {r.id for one in found if one.section.paper for r in one.view.references}
+    return set(method.BRIEFLY) | {r.id for one in found if one.section.paper for r in one.view.references}
 
 
 def section(keys: Iterable[str]) -> list[dict]:
     entries = sources.listed(keys)
     return [blocks.heading("References"), blocks.entries([f"[{i}] {entry}" for i, entry in enumerate(entries, 1)])] if entries else []
+
+
+def number(key: str, keys: Iterable[str]) -> str:
+    """' [3]': where the source is in the list of all these keys."""
+    return numbers([Reference(key, "")], keys)
 
 
 def numbers(references: Iterable[Reference], keys: Iterable[str]) -> str:

@@ -48,8 +48,8 @@ def _left_out(study: Study, side: str) -> str:
     out = sum(p.left_out for p in some)
     text = (f"Other work disturbed {numbers.grouped(out)} of {numbers.grouped(sum(len(p.times) + p.left_out for p in points))} samples "
             f"of the {SIDE_NAME[side]}, which are left out, in {len(some)} of {words.counted(len(points), 'point')}. With them the median would "
-            f"differ by more than {100 * MOVED:g}\u00a0% in {words.counted(len(moved), 'point')}{most}, and lie outside of its interval in {len(outside)}.")
-    text += f" In {words.counted(len(decided), 'point')} this choice decides, so that {'it is' if len(decided) == 1 else 'they are'} unsettled." if decided else ""
+            f"differ by more than {100 * MOVED:g}\u00a0% in {words.counted(len(moved), 'point')}{most}; it would leave its interval in {len(outside) or 'none'}.")
+    text += f" {words.counted(len(decided), 'point')} {'depends' if len(decided) == 1 else 'depend'} on this choice and {'is' if len(decided) == 1 else 'are'} unsettled." if decided else ""
     return f"{text} All are in tables/samples.csv."
 
 

@@ -9,10 +9,12 @@ from report.sections import ladders
 
 CLEARLY = 1.1
 """A rung is a step if it is so many times as fast as the last step; the lowest and the fastest one are, too."""
-LESS = 1.15
-"""A count is smaller if it falls by this factor."""
-NAMES = {L1: "wavefronts of the L1", SHARED: "bytes of shared memory", L2: "bytes of the L2", L3: "bytes of the L3", DRAM: "bytes of DRAM",
-         ISSUE: "instructions"}
+CHANGED = 1.02
+"""The count of the resource that limited the step above is given if it changed by this factor."""
+WEIGHS = 0.05
+"""Other counts are given if their change is at least this part of the resource's roof."""
+GPU_NAMES = {L1: "wavefronts of the L1", SHARED: "wavefronts of shared memory", L2: "bytes of the L2", DRAM: "bytes of DRAM", ISSUE: "instructions"}
+CPU_NAMES = {L1: "bytes of the L1", L2: "bytes of the L2", L3: "bytes of the L3", DRAM: "bytes of DRAM"}
 MOST = 2
 WAITS = {"long_scoreboard": "global memory", "short_scoreboard": "shared memory", "mio_throttle": "the queue of shared memory",
          "lg_throttle": "the queue of global memory", "barrier": "barriers", "math_pipe_throttle": "the arithmetic units", "wait": "fixed latencies",
@@ -39,12 +41,13 @@ def table(stem: str, ladder: Ladder) -> Table:
     columns = (
         Column("title", "rung", right=False, wide=1.1), Column("idea", "what it does", right=False, wide=2.6),
         Column("op_per_byte_requested", "OP/B", numbers.significant), Column("value", numbers.unit(ladder.rungs[0].point), numbers.significant),
-        Column("step", "gain", numbers.times), Column("less", "needs less", right=False, wide=1.6),
+        Column("step", "× above", numbers.times), Column("less", "needs less", right=False, wide=1.6),
         Column("limit", "limit", right=False, wide=1.0))
     known = [c for c in columns if any(row.get(c.key) not in (None, "") for row in rows)]
+    waits = " and waits of warps" if any(r.use.waits for r in steps) else ""
     caption = (f"The steps of the ladder at {ladder.size_text}, {words.type_name(ladder.type)}: the rungs that are at least {CLEARLY:g} times as fast as the "
-               "step above, and the fastest. OP/B: operations per requested byte. Gain: over the step above. Needs less: counts, or waits of warps, that are "
-               "smaller than those of the step above. ")
+               f"row above, and the fastest.{' OP/B: operations per requested byte.' if any(c.key == 'op_per_byte_requested' for c in known) else ''} "
+               f"× above: speed over the row above. Needs less: counts{waits} that are smaller than in the row above, what limited it first. ")
     return Table(f"{stem}_steps", caption + words.provenance(ladder.part, [r.point for r in (*steps, *([peer] if peer else []))], hollow=False), known, rows)
 
 
@@ -56,14 +59,28 @@ def _row(ladder: Ladder, below: Rung | None, rung: Rung) -> dict:
 
 
 def less(ladder: Ladder, below: Rung, rung: Rung) -> str:
-    """'2.1× fewer instructions, 1.5× fewer bytes of DRAM': the largest differences; where no count falls, the waits that do."""
+    """'1.2× fewer wavefronts of the L1; waits for barriers: 2 % of the warps' time, not 30 %; but 1.5× more instructions': first the count of
+    the resource that limited the step above, then those whose change matters most, then the waits that fell most; last the count that rose most."""
+    names = CPU_NAMES if ladder.part.side == "cpu" else GPU_NAMES
     then, now = (counts(ladder.part, r.point) for r in (below, rung))
-    fewer = sorted(((then[k] / now[k], name) for k, name in NAMES.items() if k in then and k in now and then[k] >= LESS * now[k]), reverse=True)
-    if fewer:
-        return words.joined([f"{numbers.times(factor)} fewer {name}" for factor, name in fewer[:MOST]])
-    waits = {state: share - rung.use.waits.get(state, 0.0) for state, share in below.use.waits.items()} if rung.use.waits else {}
-    state = max(waits, key=lambda s: waits[s], default="")
-    if not state or waits[state] < FEWER_WAITS:
-        return ""
-    return (f"waits for {WAITS.get(state, state.replace('_', ' '))}: {numbers.percent(rung.use.waits.get(state, 0.0))} of the warps’ time, "
-            f"not {numbers.percent(below.use.waits[state])}")
+    both = [k for k in names if then.get(k) and now.get(k)]
+    limit = below.use.nearest[0] if below.use.nearest else ""
+    weight = {k: below.use.shares.get(k, 0.0) * (1 - now[k] / then[k]) for k in both}
+    fewer = [k for k in both if k == limit and then[k] >= CHANGED * now[k]]
+    fewer += sorted((k for k in both if k not in fewer and weight[k] >= WEIGHS), key=lambda k: -weight[k])
+    told = [f"{numbers.times(then[k] / now[k])} fewer {names[k]}" for k in fewer[:MOST]]
+    told += _waits(below, rung) if len(told) < MOST else []
+    rise = {k: rung.use.shares.get(k, 0.0) * (1 - then[k] / now[k]) for k in both}
+    most = max(rise, key=lambda k: rise[k], default="")
+    told += [f"but {numbers.times(now[most] / then[most])} more {names[most]}"] if most and rise[most] >= WEIGHS else []
+    return "; ".join(told)
+
+
+def _waits(below: Rung, rung: Rung) -> list[str]:
+    """The state whose part of the warps' time fell most."""
+    fallen = {state: share - rung.use.waits.get(state, 0.0) for state, share in below.use.waits.items()} if rung.use.waits else {}
+    state = max(fallen, key=lambda s: fallen[s], default="")
+    if not state or fallen[state] < FEWER_WAITS:
+        return []
+    return [f"waits for {WAITS.get(state, state.replace('_', ' '))}: {numbers.percent(rung.use.waits.get(state, 0.0))} of the warps’ time, "
+            f"not {numbers.percent(below.use.waits[state])}"]

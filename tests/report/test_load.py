@@ -372,7 +372,7 @@ def test_the_report_shows_what_leaving_out_does(tmp_path):
     study = collect([tmp_path], [])
     [warning] = [text for text in doubts.warnings(study) if "left out" in text]
     assert "9 of 19 samples of the CPU" in warning and "in 1 of 1 point." in warning and "more than 1\u00a0% in 0 points" in warning
-    assert "outside of its interval in 1" in warning and "it is unsettled" in warning
+    assert "it would leave its interval in 1" in warning and "1 point depends on this choice and is unsettled" in warning
     assert words.samples([point]) == "10 of 19 samples"
     other = dataclasses.replace(point, left_out=0)
     assert words.samples([point, other]) == "10 samples (9 of 29 left out)" and words.samples([other]) == "10 samples"

@@ -157,7 +157,7 @@ def test_clock_and_power_by_size_say_where_the_limit_begins(tmp_path):
     figures = {f.name: f for f in section.figures}
     assert [r["sm_clock_mhz"] for r in figures["tensor_cores_clock"].rows if r["title"] == "cublasLt"] == [1980, 1980, 1700, 1400]
     assert [r["power_w"] for r in figures["tensor_cores_power"].rows if r["title"] == "wgmma, top"] == [200, 400, 690, 700]
-    assert "From N = 4096 on the board is at its power limit, and the clock falls from 1980 to 1400 MHz at N = 8192." in plain(section.finding)
+    assert "The clock falls from 1980 MHz at N = 256 to 1400 MHz at N = 8192; from N = 4096 on the board is at its power limit." in plain(section.finding)
     for name in ("tensor_cores_clock", "tensor_cores_power"):
         figures[name].draw(style.figure(figures[name].height, half=True))
 
