@@ -16,6 +16,7 @@ from report import document, files, forks, output
 from report.data.collect import Study, collect
 from report.data.reading import InputError
 from report.faults import say, shortened
+from report.html import page
 from report.sections.contributions import Untold
 
 OK, BAD_INPUT, BAD_OUTPUT, INTERRUPTED = 0, 2, 4, 130
@@ -28,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--recorded", nargs="+", action="extend", type=Path, default=[], metavar="DIR",
                       help="recorded results, which stand in for what the results lack")
     made.add_argument("--output", type=Path, default=Path("report-output"), metavar="DIR",
-                      help="where report.pdf, report.typ, figures/ and tables/ go (default: %(default)s)")
+                      help="where report.pdf, report.html, report.typ, figures/ and tables/ go (default: %(default)s)")
     return made
 
 
@@ -94,7 +95,9 @@ def render(study: Study, folder: Path, again: str) -> int:
     with output.written(made.figures(), made.tables, folder) as undrawn:
         if output.NO_MATPLOTLIB in undrawn.values():
             say(f"matplotlib is not installed: CSV only, no figures; later: {again}")
-        document.write(document.data(made, undrawn), folder)
+        content = document.data(made, undrawn)
+        document.write(content, folder)
+        page.write(made, content, folder)
         code, pdf = _typeset(folder, again)
     if pdf:
         _print(pdf)

@@ -104,6 +104,8 @@ class Point:
     amount: float | None = None
     """The amount of one call, in the metric's unit times seconds: value = amount / time. None where there is no rate."""
     times: tuple[float, ...] = ()
+    states: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Of each of its times, the clock and the power, where every sample has a reading."""
     turns: tuple[int, ...] = ()
     """The repetition of each of its times. Times of interleaved points with the same number are of the same round."""
     summary: Summary | None = None

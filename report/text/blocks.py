@@ -109,7 +109,7 @@ def table(shown: Table) -> dict:
     wide = [c.wide for c in shown.columns]
     left = TEXT_WIDTH - sum(width for width, share in zip(natural, wide) if not share)
     fits = sum(natural) <= TEXT_WIDTH or left < LEAST
-    return {"kind": "table", "caption": clean(shown.caption + note), "columns": titles,
+    return {"kind": "table", "name": safe_name(shown.name), "caption": clean(shown.caption + note), "columns": titles,
             "align": ["r" if c.right else "l" for c in shown.columns],
             "widths": [f"{float(c.wide):g}fr" if c.wide and not fits else "auto" for c in shown.columns],
             "breaks": _height([c.wide for c in shown.columns], [titles, *rows]) > TALLEST, "rows": rows}
