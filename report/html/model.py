@@ -22,6 +22,10 @@ from report.text import sources
 
 FINE = 1e5
 """Samples are whole numbers of this part of their median."""
+SEPARATE = "energy_runs"
+"""The counter of points whose power is of other runs than the samples."""
+ENDS = 4
+"""Significant digits of an interval's ends."""
 MOST_ROWS = 5000
 """Of a figure's CSV that the page has."""
 SAME = "\u0001"
@@ -129,7 +133,7 @@ def _points(model: Model, view: View, part: Part, machine: int, only: set[tuple[
     for family, type_ in dict.fromkeys((p.kernel.family, p.kernel.type) for p in timed):
         mine = whole_machine([p for p in timed if (p.kernel.family, p.kernel.type) == (family, type_)])
         numbered: dict[tuple, int] = {}
-        for point in sorted(best_variants([replace(p, threads=1) if p.kernel.is_serial else p for p in mine]), key=order):
+        for point in sorted(best_variants([replace(p, threads=1) if p.kernel.is_serial else p for p in mine]), key=_last_libraries):
             requested = {"requested": point.requested_intensity}
             places_ = {k: v for k, v in (requested | ladders.intensities(part, point) | {"DRAM": part.dram_intensity(point)}).items() if v}
             key = _key(view, point)
@@ -146,23 +150,34 @@ def _points(model: Model, view: View, part: Part, machine: int, only: set[tuple[
                 "s": model.sample(part.run, point)} | _around(point))
 
 
+def _last_libraries(point: Point) -> tuple:
+    return point.kernel.is_library, order(point)
+
+
 def _around(point: Point) -> dict:
     """The ends of its interval as operations per second."""
     ends = point.timing.interval
     return {"low": _place(point.flops / ends[1] / 1e9), "high": _place(point.flops / ends[0] / 1e9)} if ends and point.flops else {}
 
 
+def _ends(point: Point) -> str:
+    """'[5.412, 5.453] TFLOP/s'."""
+    low, high = ((point.flops or 0) / t for t in reversed(point.timing.interval or ()))
+    scale, unit = numbers.scale(high, numbers.of_type("FLOP/s", point.kernel.type))
+    return f"[{numbers.significant(low / scale, ENDS)},\u00a0{numbers.significant(high / scale, ENDS)}] {unit}"
+
+
 def _told(part: Part, point: Point) -> list[str]:
     """Rate with interval, share of the peak, clock and power, limiter, samples."""
     share, clock, power = part.roofs.of_peak(point), clock_of(point), mean_power(point)
-    low, high = (point.flops / t / 1e9 for t in reversed(point.timing.interval)) if point.timing.interval and point.flops else (None, None)
     rate = numbers.flops(point.gflops or 0, point.kernel.type)
-    rate += f" [{numbers.flops(low, point.kernel.type)}, {numbers.flops(high, point.kernel.type)}]" if low and high else ", too few samples for an interval"
+    rate += f", {_ends(point)}" if point.timing.interval else ", too few samples for an interval"
     made = [rate]
     if share:
         at = f"; {numbers.share(share.at_clock)} at its clock" if share.at_clock and share.is_slowed and not share.exceeds else ""
         made.append(f"{numbers.share(share.value)} of {share.roof.label}{at}")
-    state = [f"{clock:.0f}\u00a0MHz" if clock else "", f"{power:.0f}\u00a0W" if power else ""]
+    apart = " in separate runs" if SEPARATE in point.counters else ""
+    state = [f"{clock:.0f}\u00a0MHz" if clock else "", f"{power:.0f}\u00a0W{apart}" if power else ""]
     made += [", ".join(filter(None, state))] if any(state) else []
     limit = words.limit(use(part, point))
     made += [limit] if limit != "–" else []
@@ -185,11 +200,12 @@ def _samples(point: Point, run: Run) -> dict:
     middle = point.timing.median
     turns = list(point.turns)
     kept = {"u": turns} if turns != list(range(len(turns))) else {}
-    states = {key: [round(v) for v in values] for key, values in point.states.items()}
-    return {"m": numbers.seconds(middle), "t": [round((t / middle - 1) * FINE) for t in point.times], **kept,
-            **({"c": states["sm_clock_mhz"]} if "sm_clock_mhz" in states else {}), **({"w": states["power_w"]} if "power_w" in states else {}),
-            **({"out": point.left_out} if point.left_out else {}), "f": bare(run.path.name),
-            "v": bare(str(run.context.get("git_commit") or "")[:10])}
+    clocks, powers = (list(map(round, point.states.get(key, ()))) for key in ("sm_clock_mhz", "power_w"))
+    made: dict = {"m": numbers.seconds(middle), "t": [round((t / middle - 1) * FINE) for t in point.times], **kept}
+    made |= {"c": clocks} if clocks else {}
+    made |= {"w": powers} if powers and SEPARATE not in point.counters else {}
+    made |= {"out": point.left_out} if point.left_out else {}
+    return made | {"f": bare(run.path.name), "v": bare(str(run.context.get("git_commit") or "")[:10])}
 
 
 def _place(value: float) -> float:

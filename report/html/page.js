@@ -9,7 +9,7 @@ const put = (element, attributes, children) => {
     if (typeof value === "function") element.addEventListener(key, value);
     else if (value !== null && value !== false) element.setAttribute(key, value === true ? "" : value);
   }
-  element.append(...children.flat().filter(child => child !== null && child !== ""));
+  element.append(...children.flat(9).filter(child => child !== null && child !== ""));
   return element;
 };
 const make = (tag, attributes = {}, ...children) => put(document.createElement(tag), attributes, children);
@@ -183,7 +183,8 @@ async function roofline(place) {
   const shownRoofs = () => roofsOf().filter(roof => roof.level
     ? [...state.levels].some(level => (ROOFS[level] || []).includes(roof.level)) : state.types.has(roof.type));
   const [controls, plot, legend] = ["controls", "plot", "legend"].map(name => make("div", {class: name})), out = make("p", {class: "out"});
-  place.append(make("h2", {class: "title"}, "Roofline"), controls, plot, out, legend);
+  const panel = make("div", {id: "detail", "aria-live": "polite", hidden: true});
+  place.append(make("h2", {class: "title"}, "Roofline"), controls, plot, out, panel, legend);
   const views = [...new Set(groups.map(g => g.view))];
   const choice = make("select", {"aria-label": "Kernels", change: () => { state.group = Number(choice.value); begin(); }}, views.map(view =>
     make("optgroup", {label: view}, groups.filter(g => g.view === view).map(g => make("option", {value: g.id}, g.title)))));
@@ -233,7 +234,7 @@ async function roofline(place) {
   let svg = null;
   function paint() {
     const width = Math.max(320, Math.min(place.clientWidth || 640, 980)), height = Math.round(Math.max(300, Math.min(width * 0.6, 520)));
-    const box = {left: 58, right: width - 20, top: 12, bottom: height - 40}, {x0, x1, y0, y1} = axes();
+    const box = {left: 58, right: width - 20, top: 20, bottom: height - 40}, {x0, x1, y0, y1} = axes();
     const px = x => box.left + (box.right - box.left) * Math.log(x / x0) / Math.log(x1 / x0);
     const py = y => box.bottom - (box.bottom - box.top) * Math.log(y / y0) / Math.log(y1 / y0);
     const taken = [], parts = [], outside = [], roofs = shownRoofs(), points = shownMarks();
@@ -249,7 +250,7 @@ async function roofline(place) {
       draw("text", {class: "tick middle", transform: `translate(12 ${(box.top + box.bottom) / 2}) rotate(-90)`}, "operations per second"));
     /// Whether a label's box is free, which it takes then.
     const free = (x, y, w, h = 12) => {
-      const isOut = x < box.left || x + w > box.right + 8 || y - h < box.top - 4 || y > box.bottom;
+      const isOut = x < box.left || x + w > box.right + 8 || y - h < 2 || y > box.bottom;
       if (isOut || taken.some(b => x < b[2] && x + w > b[0] && y - h < b[3] && y > b[1])) return false;
       taken.push([x, y - h, x + w, y]);
       return true;
@@ -269,8 +270,9 @@ async function roofline(place) {
       const name = `${roof.level === "SHARED" ? "shared memory" : roof.level || roof.label} ${roof.text}`, length = 6.1 * name.length;
       const turn = Math.atan2(py(at(b)) - py(at(a)), px(b) - px(a)), [cos, sin] = [Math.cos(turn), Math.sin(turn)], end = box.right - 4;
       const along = `translate(${px(a) + 10 * cos + 5 * sin} ${py(at(a)) + 10 * sin - 5 * cos}) rotate(${turn * 180 / Math.PI})`;
-      const height_ = () => [-5, 14, -18, 27].map(up => py(roof.y) + up).find(y => free(end - length, y, length)) ?? py(roof.y) - 5;
-      const label = roof.level ? {transform: along, class: "label"} : {x: end, y: height_(), class: "label end"};
+      const spots = [0, 1, 2].flatMap(n => [-5, 15].map(up => [end - n * (length + 14), py(roof.y) + up]));
+      const [lx, ly] = roof.level ? [] : spots.find(([x, y]) => free(x - length, y, length)) || spots[0];
+      const label = roof.level ? {transform: along, class: "label"} : {x: lx, y: ly, class: "label end"};
       const dash = state.machines.size > 1 ? [...state.machines].sort().indexOf(roof.m) % 4 : 0;
       parts.push(draw("g", {class: `roof dash${dash}${roof.sheet ? " sheet" : ""}${onlyRoofs && !state.only.has(roof.key) ? " dim" : ""}`,
         "data-key": roof.key, tabindex: 0, role: "button", "aria-label": `Roof ${name}`},
@@ -322,8 +324,8 @@ async function roofline(place) {
     if (was && (several || alone)) state.only.delete(key);
     else state.only.add(key);
     paint();
-    if (state.only.has(key)) detail(byKey.get(key), model);
-    else $("#detail").hidden = true;
+    if (state.only.has(key)) detail(byKey.get(key), model, panel);
+    else panel.hidden = true;
   }
   function refocus(key, isSvg) {
     const again = $(`[data-key="${key}"]`, isSvg ? plot : legend);
@@ -333,12 +335,13 @@ async function roofline(place) {
     const hit = e.target.closest("[data-key]");
     if (hit) {
       isolate(hit.dataset.key, e.ctrlKey || e.metaKey || e.shiftKey);
-      refocus(hit.dataset.key, plot.contains(hit) || hit.ownerSVGElement);
-    } else if (e.target.closest("svg") && state.only.size) { state.only.clear(); $("#detail").hidden = true; paint(); }
+      refocus(hit.dataset.key, hit.ownerSVGElement);
+      tip.hidden = true;
+    } else if (e.target.closest("svg") && state.only.size) { state.only.clear(); panel.hidden = true; paint(); }
   });
   place.addEventListener("keydown", e => {
     const hit = e.target.closest("[data-key]"), step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[e.key];
-    if (e.key === "Escape") { state.only.clear(); $("#detail").hidden = true; tip.hidden = true; paint(); }
+    if (e.key === "Escape") { state.only.clear(); panel.hidden = true; tip.hidden = true; paint(); }
     else if (hit && hit.ownerSVGElement && (e.key === "Enter" || e.key === " ")) {
       e.preventDefault();
       isolate(hit.dataset.key, e.ctrlKey || e.metaKey || e.shiftKey);
@@ -406,8 +409,8 @@ async function roofline(place) {
 // ---- A point: its samples, its source, its row ----
 
 const named = (sample, columns) => (columns.find(column => column[0] === "point") || [])[sample.r + 1];
-async function detail(item, model) {
-  const place = $("#detail"), kernel = model.kernels[item.k], sample = model.samples[item.s], columns = await columnsOf("tables/samples");
+async function detail(item, model, place) {
+  const kernel = model.kernels[item.k], sample = model.samples[item.s], columns = await columnsOf("tables/samples");
   const pair = (name, value) => value ? [make("dt", {}, name), make("dd", {}, value)] : [];
   const close = make("button", {click: () => { place.hidden = true; }}, "Close");
   const about = make("dl", {}, pair("machine", model.machines[item.m].name), pair("kernel", item.k), pair("idea", kernel && kernel.idea),
@@ -424,7 +427,7 @@ async function detail(item, model) {
 
 /// The samples over their rounds: time, and clock and power where each sample has them.
 function strips(sample) {
-  const width = 520, left = 64, right = width - 10, turns = sample.u || sample.t.map((_, i) => i), last = Math.max(...turns), first = Math.min(...turns);
+  const width = 380, left = 64, right = width - 10, turns = sample.u || sample.t.map((_, i) => i), last = Math.max(...turns), first = Math.min(...turns);
   const x = turn => left + 8 + (right - left - 16) * (turn - first) / Math.max(1, last - first);
   const percent = t => `${t >= 0 ? "+" : "−"}${short(Math.abs(t) / 1000)} %`;
   const rows = [["time", sample.t, percent, 110], ...(sample.c ? [["clock", sample.c, c => `${c} MHz`, 62]] : []),

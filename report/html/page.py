@@ -115,7 +115,6 @@ class Page:
         name, table = escaped(block["name"]), self.tables.get(block["name"])
         keys = [c.key for c in table.columns] if table else []
         right = "".join(f" r{i}" for i, side in enumerate(block["align"], 1) if side == "r")
-        wide = "".join(f" w{i}" for i, width in enumerate(block["widths"], 1) if width != "auto")
         head = "".join(f'<th scope="col" data-k="{escaped(k)}">{flowing(c)}' for c, k in zip(block["columns"], keys or block["columns"]))
         rows = "".join(f"<tr{mark}>{''.join(f'<td>{flowing(cell)}' for cell in row)}\n" for row, mark in zip(block["rows"], self._marks(block, table)))
         first = not self.has_claims and " claims" in self._kind(table)
@@ -123,7 +122,7 @@ class Page:
         search = '<div id="claims"></div>' if first else ""
         return (f'{search}<figure class="table{self._kind(table)}" id="t-{name}" data-csv="tables/{name}"><figcaption><b>Table {self.tabled}.</b> '
                 f'{self.text(block["caption"])}</figcaption><div class="scroll" tabindex="0" role="region" aria-label="Table {self.tabled}">'
-                f'<table class="{(right + wide).strip()}"><thead><tr>{head}<tbody>{rows}</table></div></figure>')
+                f'<table class="{right.strip()}"><thead><tr>{head}<tbody>{rows}</table></div></figure>')
 
     def _kind(self, table: Table | None) -> str:
         return " claims" if table and self.claims and table.rows and table.rows[0].get("id") in self.claims else ""
@@ -239,8 +238,7 @@ def _top(page: dict, of: Page, has_roofline: bool) -> str:
     roofline = ('<section id="roofline" aria-label="Roofline"><noscript>The roofline, the samples and the CSV files need JavaScript.'
                 "</noscript></section>") if has_roofline else ""
     return (f'<div class="top"><div class="answer"><h1>{flowing(page["title"])}</h1><p class="soft">{of.text(page["subtitle"])}</p>'
-            f'<p class="question">{of.text(page["question"])}{source}</p>{answer}{warnings}</div>{roofline}</div>'
-            + ('<section id="detail" aria-live="polite" hidden></section>' if has_roofline else ""))
+            f'<p class="question">{of.text(page["question"])}{source}</p>{answer}{warnings}</div>{roofline}</div>')
 
 
 def _contents(page: Page) -> str:
