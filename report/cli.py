@@ -97,8 +97,9 @@ def render(study: Study, folder: Path, again: str) -> int:
             say(f"matplotlib is not installed: CSV only, no figures; later: {again}")
         content = document.data(made, undrawn)
         document.write(content, folder)
-        page.write(made, content, folder)
+        written = forks.begin(page.write, made, content, folder)
         code, pdf = _typeset(folder, again)
+        written()
     if pdf:
         _print(pdf)
     return BAD_INPUT if code == OK and (untold or output.UNEXPECTED in undrawn.values()) else code

@@ -20,8 +20,8 @@ from report.output import cell, safe_name
 from report.sections import ladders, samples
 from report.text import sources
 
-FINE = 1e5
-"""Samples are whole numbers of this part of their median."""
+FINE, DIGITS_OF_A_SAMPLE = 1e5, 3
+"""Samples are whole numbers of this part of their median, or of a multiple (`q`): the farthest one has three digits."""
 SEPARATE = "energy_runs"
 """The counter of points whose power is of other runs than the samples."""
 ENDS = 4
@@ -70,17 +70,22 @@ class Model:
 
 
 def made(study: Study, found: Sequence[Ladder]) -> dict:
-    """The rooflines. `found`: the study's ladders; the first one with most rungs is what the page opens with."""
+    """The rooflines. `found`: the study's ladders; the first one with most rungs is what the page opens with. At their sizes there
+    are the points of further boards and models, which the sections do not show, as well."""
     model = Model(study)
     for row, (run, point) in enumerate(samples.timed(study)):
         model.sample(run, point, row)
     _add(model, study.views)
     shown = {part.machine.name for part in study.parts if part.side == "gpu"}
-    keys = set(model.groups)
+    keys = {_of_ladder(ladder) for ladder in found}
     for gpu in sorted({run.machine("gpu").name for run in study.runs if run.times("gpu")} - shown):
         _add(model, views_of(study, gpu), keys)
     return {"machines": model.machines, "kernels": model.kernels, "groups": _groups(model, found), "marks": model.marks,
             "samples": model.sampled}
+
+
+def _of_ladder(ladder: Ladder) -> tuple[str, str, str]:
+    return ladder.part.run.experiment, ladder.problem.family, ladder.size_text
 
 
 def _key(view: View, point: Point) -> tuple[str, str, str]:
@@ -88,7 +93,7 @@ def _key(view: View, point: Point) -> tuple[str, str, str]:
 
 
 def _add(model: Model, views: Iterable[View], only: set[tuple[str, str, str]] | None = None) -> None:
-    """The points and roofs of these views; `only`: of groups that are there already."""
+    """The points and roofs of these views; `only`: the points of these groups."""
     machines: dict[tuple[str, str], list[tuple[View, Part]]] = {}
     for view in views:
         for part in {id(p): p for p in (*view.timed_parts, *view.others, *view.host.values())}.values():
@@ -186,13 +191,23 @@ def _told(part: Part, point: Point) -> list[str]:
 
 
 def _groups(model: Model, found: Sequence[Ladder]) -> list[dict]:
-    """In the order of the experiments; `first`: what the page opens with."""
+    """In the order of the experiments. `first`: what the page opens with; `also`: the groups of other experiments with the same
+    problem and size, each with a data type that this one lacks."""
     if not model.groups:
         return []
     best = max(found, key=lambda ladder: len(ladder.rungs), default=None)
-    wanted = (best.part.run.experiment, best.problem.family, best.size_text) if best else None
+    wanted = _of_ladder(best) if best else None
     first = max(model.groups, key=lambda key: (wanted == key, model.groups[key]["number"]))
-    return [group | ({"first": True} if key == first else {}) for key, group in model.groups.items()]
+    types: dict[int, list[str]] = {group["id"]: [] for group in model.groups.values()}
+    for mark in model.marks:
+        types[mark["g"]] += [] if mark["type"] in types[mark["g"]] else [mark["type"]]
+    for key, group in model.groups.items():
+        alike = [other for k, other in model.groups.items() if k[1:] == key[1:] and other is not group]
+        more: dict[str, int] = {}
+        for other in sorted(alike, key=lambda other: -other["number"]):
+            more = {t: other["id"] for t in types[other["id"]] if t not in types[group["id"]]} | more
+        group |= ({"first": True} if key == first else {}) | ({"also": [[g, t] for t, g in more.items()]} if more else {})
+    return list(model.groups.values())
 
 
 def _samples(point: Point, run: Run) -> dict:
@@ -201,7 +216,9 @@ def _samples(point: Point, run: Run) -> dict:
     turns = list(point.turns)
     kept = {"u": turns} if turns != list(range(len(turns))) else {}
     clocks, powers = (list(map(round, point.states.get(key, ()))) for key in ("sm_clock_mhz", "power_w"))
-    made: dict = {"m": numbers.seconds(middle), "t": [round((t / middle - 1) * FINE) for t in point.times], **kept}
+    parts = [(t / middle - 1) * FINE for t in point.times]
+    step = 10 ** max(0, len(f"{max(map(abs, parts)):.0f}") - DIGITS_OF_A_SAMPLE)
+    made: dict = {"m": numbers.seconds(middle), "t": [round(t / step) for t in parts], **kept} | ({"q": step} if step > 1 else {})
     made |= {"c": clocks} if clocks else {}
     made |= {"w": powers} if powers and SEPARATE not in point.counters else {}
     made |= {"out": point.left_out} if point.left_out else {}
@@ -232,7 +249,7 @@ def rows(figures: Iterable[Figure], tables: Iterable[Table]) -> dict:
 class _Columns:
     """Columns without repetition: each is a text of lines, or the number of another column with the lines that differ."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.known: dict[tuple[str, ...], int] = {}
         self.told: list[str | list] = []
 

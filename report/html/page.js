@@ -177,13 +177,14 @@ async function roofline(place) {
   machines.forEach((machine, m) => machine.roofs.forEach((roof, i) => { roof.key = `r${m}-${i}`; roof.m = m; }));
   const state = {group: Math.max(0, groups.findIndex(g => g.first)), levels: new Set(["requested", "DRAM"]), types: new Set(), machines: new Set(),
     only: new Set()};
-  const everyMark = () => marks.filter(mark => mark.g === state.group);
+  const also = () => groups[state.group].also || [];
+  const everyMark = () => marks.filter(mark => mark.g === state.group || also().some(([g, type]) => mark.g === g && mark.type === type));
   const shownMarks = () => everyMark().filter(mark => state.machines.has(mark.m) && state.types.has(mark.type));
   const roofsOf = () => machines.flatMap((machine, m) => state.machines.has(m) ? machine.roofs : []);
   const shownRoofs = () => roofsOf().filter(roof => roof.level
     ? [...state.levels].some(level => (ROOFS[level] || []).includes(roof.level)) : state.types.has(roof.type));
   const [controls, plot, legend] = ["controls", "plot", "legend"].map(name => make("div", {class: name})), out = make("p", {class: "out"});
-  const panel = make("div", {id: "detail", "aria-live": "polite", hidden: true});
+  const panel = make("div", {id: "detail", class: "detail", "aria-live": "polite", hidden: true});
   place.append(make("h2", {class: "title"}, "Roofline"), controls, plot, out, panel, legend);
   const views = [...new Set(groups.map(g => g.view))];
   const choice = make("select", {"aria-label": "Kernels", change: () => { state.group = Number(choice.value); begin(); }}, views.map(view =>
@@ -192,8 +193,9 @@ async function roofline(place) {
 
   /// A row of switches for the members of a set.
   function switches(label, values, set, texts = values) {
+    const swatch = value => set === hues() && set.has(value) ? make("span", {class: `swatch ${hue(value)}`}) : "";
     return make("span", {class: "switches", role: "group", "aria-label": label}, make("span", {class: "soft"}, label), values.map((value, i) =>
-      make("button", {"aria-pressed": `${set.has(value)}`, click: () => { if (!set.delete(value)) set.add(value); update(); }}, texts[i])));
+      make("button", {"aria-pressed": `${set.has(value)}`, click: () => { if (!set.delete(value)) set.add(value); update(); }}, swatch(value), texts[i])));
   }
   function reset() {
     state.levels = new Set(["requested", "DRAM"]);
@@ -229,10 +231,13 @@ async function roofline(place) {
     const x1 = decade(Math.max(...flat) / Math.min(...steep), Math.ceil) * 10;
     return {x0, x1, y0: decade(Math.min(...steep) * x0, Math.floor), y1: decade(Math.max(...flat), Math.ceil)};
   }
-  const colour = (mark, m = state.machines, t = state.types) => m.size > 1 ? `m${[...m].sort().indexOf(mark.m) % 6}`
-    : t.size > 1 ? `m${[...t].sort().indexOf(mark.type) % 6}` : mark.n === null ? "peer" : "own";
+  /// Colours tell machines apart, else precisions, else libraries from our kernels.
+  const hues = () => [state.machines, state.types].find(set => set.size > 1);
+  const hue = value => `m${[...hues()].sort().indexOf(value) % 6}`;
+  const colour = mark => !hues() ? (mark.n === null ? "peer" : "own") : hue(hues() === state.machines ? mark.m : mark.type);
   let svg = null;
   function paint() {
+    const active = document.activeElement && document.activeElement.closest("[data-key]"), isOfPlot = active && plot.contains(active);
     const width = Math.max(320, Math.min(place.clientWidth || 640, 980)), height = Math.round(Math.max(300, Math.min(width * 0.6, 520)));
     const box = {left: 58, right: width - 20, top: 20, bottom: height - 40}, {x0, x1, y0, y1} = axes();
     const px = x => box.left + (box.right - box.left) * Math.log(x / x0) / Math.log(x1 / x0);
@@ -269,7 +274,8 @@ async function roofline(place) {
       const at = x => roof.level ? roof.y * x : roof.y, d = `M${px(a)} ${py(at(a))}L${px(b)} ${py(at(b))}`;
       const name = `${roof.level === "SHARED" ? "shared memory" : roof.level || roof.label} ${roof.text}`, length = 6.1 * name.length;
       const turn = Math.atan2(py(at(b)) - py(at(a)), px(b) - px(a)), [cos, sin] = [Math.cos(turn), Math.sin(turn)], end = box.right - 4;
-      const along = `translate(${px(a) + 10 * cos + 5 * sin} ${py(at(a)) + 10 * sin - 5 * cos}) rotate(${turn * 180 / Math.PI})`;
+      const start = 10 + (length + 12) * roofs.filter(r => r.level && r.level === roof.level).indexOf(roof);
+      const along = `translate(${px(a) + start * cos + 5 * sin} ${py(at(a)) + start * sin - 5 * cos}) rotate(${turn * 180 / Math.PI})`;
       const spots = [0, 1, 2].flatMap(n => [-5, 15].map(up => [end - n * (length + 14), py(roof.y) + up]));
       const [lx, ly] = roof.level ? [] : spots.find(([x, y]) => free(x - length, y, length)) || spots[0];
       const label = roof.level ? {transform: along, class: "label"} : {x: lx, y: ly, class: "label end"};
@@ -308,13 +314,17 @@ async function roofline(place) {
     const title = `${groups[state.group].title}; ${[...state.machines].map(m => machines[m].name).join(", ")}`;
     svg = draw("svg", {viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": `Roofline. ${title}`}, parts);
     plot.replaceChildren(svg);
-    out.textContent = outside.length ? `Out of the frame: ${outside.join("; ")}.` : "";
-    const entry = (item, name, text, look) => make("button", {class: look, "data-key": item.key, "aria-pressed": `${state.only.has(item.key)}`},
+    const elsewhere = [...state.types].filter(type => !points.some(p => p.type === type) && everyMark().some(p => p.type === type))
+      .map(type => `Kernels in ${type} are of ${[...new Set(everyMark().filter(p => p.type === type).map(p => machines[p.m].name))].join(", ")}.`);
+    out.textContent = [...elsewhere, outside.length ? `Out of the frame: ${outside.join("; ")}.` : ""].filter(Boolean).join(" ");
+    const entry = (item, name, more, text, look) => make("button", {class: look, "data-key": item.key, "aria-pressed": `${state.only.has(item.key)}`,
+      "aria-label": `${name}${more}: ${text}`},
       make("span", {class: "swatch"}), make("span", {class: "what"}, name), make("span", {class: "value"}, text));
     const where = m => state.machines.size > 1 ? `, ${machines[m].name}` : "", what = type => state.types.size > 1 ? `, ${type}` : "";
-    const kernels = points.map(p => entry(p, `${p.n === null ? "" : `${p.n} `}${p.t}${what(p.type)}${where(p.m)}`, p.told[0].split(/ \[|,/)[0], colour(p)));
+    const kernels = points.map(p => entry(p, `${p.n === null ? "" : `${p.n} `}${p.t}`, `${what(p.type)}${where(p.m)}`, p.told[0].split(/ \[|,/)[0], colour(p)));
     legend.replaceChildren(make("div", {role: "group", "aria-label": "Kernels"}, kernels), make("div", {role: "group", "aria-label": "Roofs"},
-      roofs.map(r => entry(r, `${r.label}${r.sheet ? " (data sheet)" : ""}${where(r.m)}`, r.text, "roof"))));
+      roofs.map(r => entry(r, `${r.label}${r.sheet ? " (data sheet)" : ""}`, where(r.m), r.text, "roof"))));
+    if (active) refocus(active.dataset.key, isOfPlot);
   }
 
   const byKey = new Map([...marks, ...machines.flatMap(machine => machine.roofs)].map(item => [item.key, item]));
@@ -380,7 +390,7 @@ async function roofline(place) {
     });
     const width = Number(svg.getAttribute("width")), height = Number(svg.getAttribute("height")), style = getComputedStyle(document.body);
     const texts = [svg.getAttribute("aria-label"), ...all("button", legend).filter(b => !state.only.size || b.getAttribute("aria-pressed") === "true")
-      .map(b => `${$(".what", b).textContent}: ${$(".value", b).textContent}`), out.textContent].filter(Boolean);
+      .map(b => b.getAttribute("aria-label")), out.textContent].filter(Boolean);
     const columns = Math.max(1, Math.floor(width / 300)), lines = Math.ceil((texts.length - 1) / columns), tall = height + 30 + 15 * lines;
     copy.prepend(draw("rect", {width, height: tall, fill: style.backgroundColor}));
     texts.forEach((text, i) => copy.append(draw("text", {x: 12 + (i && Math.floor((i - 1) / lines) * width / columns),
@@ -413,7 +423,7 @@ async function detail(item, model, place) {
   const kernel = model.kernels[item.k], sample = model.samples[item.s], columns = await columnsOf("tables/samples");
   const pair = (name, value) => value ? [make("dt", {}, name), make("dd", {}, value)] : [];
   const close = make("button", {click: () => { place.hidden = true; }}, "Close");
-  const about = make("dl", {}, pair("machine", model.machines[item.m].name), pair("kernel", item.k), pair("idea", kernel && kernel.idea),
+  const about = make("dl", {}, pair("machine", item.where || model.machines[item.m].name), pair("kernel", item.k), pair("idea", kernel && kernel.idea),
     pair("from", kernel && kernel.by), pair("source", kernel && kernel.at), pair("point", sample && (sample.p || named(sample, columns))),
     pair("run", sample && `${sample.f}${sample.v ? `, commit ${sample.v}` : ""}`));
   place.replaceChildren(make("h2", {class: "title"}, item.t ? `${item.t}, ${item.type}` : item.label, " ", close),
@@ -430,7 +440,8 @@ function strips(sample) {
   const width = 380, left = 64, right = width - 10, turns = sample.u || sample.t.map((_, i) => i), last = Math.max(...turns), first = Math.min(...turns);
   const x = turn => left + 8 + (right - left - 16) * (turn - first) / Math.max(1, last - first);
   const percent = t => `${t >= 0 ? "+" : "−"}${short(Math.abs(t) / 1000)} %`;
-  const rows = [["time", sample.t, percent, 110], ...(sample.c ? [["clock", sample.c, c => `${c} MHz`, 62]] : []),
+  const times = sample.t.map(t => t * (sample.q || 1));
+  const rows = [["time", times, percent, 110], ...(sample.c ? [["clock", sample.c, c => `${c} MHz`, 62]] : []),
     ...(sample.w ? [["power", sample.w, w => `${w} W`, 62]] : [])];
   const parts = [];
   let top = 6;
@@ -454,5 +465,27 @@ function strips(sample) {
     make("figcaption", {}, `${sample.t.length} samples over their rounds: time relative to the median, ${sample.m}${more}${missing}.`));
 }
 
+// ---- The search of samples ----
+
+async function searchSamples(place) {
+  const model = await theModel(), columns = await columnsOf("tables/samples"), box = make("input", {type: "search", input: search,
+    placeholder: "words in the name of a point, its experiment or machine", "aria-label": "Search the samples"});
+  const column = name => (columns.find(c => c[0] === name) || [""]).slice(1), [points, experiments, places, modes, counts] =
+    ["point", "experiment", "machine", "mode", "samples"].map(column), panel = make("div", {class: "detail", hidden: true});
+  const texts = points.map((_, i) => [points[i], experiments[i], places[i], modes[i]].join(" ").toLowerCase());
+  const found = make("div", {class: "found"}), count = make("output");
+  place.append(make("h3", {}, "Search the samples"), make("div", {class: "controls"}, box, count), found, panel);
+  function search() {
+    const wanted = words(box.value), rows = texts.flatMap((text, i) => wanted.every(word => text.includes(word)) ? [i] : []);
+    count.textContent = `${rows.length} of ${points.length} points${wanted.length && rows.length > 60 ? ", the first 60:" : ""}`;
+    found.replaceChildren(...rows.slice(0, wanted.length ? 60 : 0).map(i => make("button", {click: () => show(i)}, points[i])));
+  }
+  function show(row) {
+    const s = model.samples.findIndex(sample => sample.r === row), k = points[row].split("/").slice(0, 3).join("/");
+    detail({t: points[row], type: modes[row], told: [`${counts[row]} samples, median ${model.samples[s].m}`], where: places[row], k, s}, model, panel);
+  }
+  search();
+}
+if ($("#samples")) searchSamples($("#samples"));
 if ($("#roofline")) roofline($("#roofline")).catch(error => $("#roofline").append(make("p", {}, `The roofline cannot be drawn: ${error.message}.`)));
 })();

@@ -21,7 +21,6 @@ from report.files import write as write_file
 from report.html import model, svg
 from report.html.markup import escaped, flowing, packed
 from report.output import safe_name
-from report.sections import literature
 from report.text import sources
 from report.text.blocks import ZERO_WIDTH_SPACE
 
@@ -30,6 +29,7 @@ FILE = "report.html"
 PARTS = (("main", "Findings"), ("method", "Method"), ("appendix", "Appendix"))
 CSV = re.compile(rf"(tables|figures)/{ZERO_WIDTH_SPACE}?([\w.{ZERO_WIDTH_SPACE}-]+?)\.csv")
 POLICY = "default-src 'none'; style-src {style}; script-src {script}; img-src data: blob:; base-uri 'none'; form-action 'none'"
+SAMPLES, SAMPLES_CSV = '<div id="samples"></div>', "tables/samples"
 LONGEST_SVG = 1 << 20
 """Bytes; a longer figure is left to its own file."""
 
@@ -184,7 +184,7 @@ def made(document: Document, content: dict, figures: Path) -> str:
     appendix = page.part("appendix", content["appendix"], letters)
     lines = _model(document) | {"verdicts": list(ORDER), "documents": list(page.sources)}
     body = (f'{_top(content["page"], page, bool(lines["marks"]))}<section class="first">{first}</section>{main}{method}'
-            f'<h1 class="part">Appendix</h1>{appendix}')
+            f'<h1 class="part">Appendix</h1>{SAMPLES if SAMPLES_CSV in page.csvs else ""}{appendix}')
     style, script = (HERE / "page.css").read_text(encoding="utf-8") + page.sheet.css(), (HERE / "page.js").read_text(encoding="utf-8")
     policy = POLICY.format(style=_hash(style), script=_hash(script))
     return f"""<!doctype html>
@@ -200,7 +200,7 @@ def made(document: Document, content: dict, figures: Path) -> str:
 <body>
 <a class="skip" href="#content">To the text</a>
 <header class="bar"><span>{escaped(content["page"]["title"])}</span><button id="theme" hidden>Dark</button></header>
-{_contents(page)}
+{_contents(page, bool(lines["marks"]))}
 <main id="content">
 {body}
 </main>
@@ -241,9 +241,11 @@ def _top(page: dict, of: Page, has_roofline: bool) -> str:
             f'<p class="question">{of.text(page["question"])}{source}</p>{answer}{warnings}</div>{roofline}</div>')
 
 
-def _contents(page: Page) -> str:
+def _contents(page: Page, has_roofline: bool) -> str:
     """The table of contents: open next to the text, closed above it on a small screen."""
-    extra = {"main": '<li><a href="#roofline">Roofline</a>', "appendix": '<li><a href="#claims">Search the claims</a>' if page.has_claims else ""}
+    searches = [("claims", page.has_claims), ("samples", SAMPLES_CSV in page.csvs)]
+    extra = {"main": '<li><a href="#roofline">Roofline</a>' if has_roofline else "",
+             "appendix": "".join(f'<li><a href="#{what}">Search the {what}</a>' for what, is_there in searches if is_there)}
     lists = ""
     for name, title in PARTS:
         links = "".join(f'<li><a href="#{at}">{text}</a>' for at, text in page.sections.get(name, ()))
