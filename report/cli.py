@@ -16,8 +16,8 @@ from report import document, files, forks, output
 from report.data.collect import Study, collect
 from report.data.reading import InputError
 from report.faults import say, shortened
-from report.html import page
 from report.sections.contributions import Untold
+from report.web import page
 
 OK, BAD_INPUT, BAD_OUTPUT, INTERRUPTED = 0, 2, 4, 130
 

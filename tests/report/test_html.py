@@ -19,8 +19,8 @@ from synthetic import Run, ladder, write
 
 from report import cli, document
 from report.data.collect import collect
-from report.html import page, svg
-from report.html.source import places
+from report.web import page, svg
+from report.web.source import places
 
 LARGEST = 2_000_000
 VOID = {"meta", "br", "wbr", "input", "link", "img"}
@@ -310,7 +310,7 @@ def test_the_page_of_all_recorded_results(whole):
 
 
 def test_the_script_is_short():
-    lines = (ROOT / "report" / "html" / "page.js").read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / "report" / "web" / "page.js").read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 500 and max(map(len, lines)) <= 160
 
 

@@ -18,11 +18,11 @@ from report.document import Document
 from report.experiment import Table
 from report.faults import UNUSABLE, say, why
 from report.files import write as write_file
-from report.html import model, svg
-from report.html.markup import escaped, flowing, packed
 from report.output import safe_name
 from report.text import sources
 from report.text.blocks import ZERO_WIDTH_SPACE
+from report.web import model, svg
+from report.web.markup import escaped, flowing, packed
 
 HERE = Path(__file__).parent
 FILE = "report.html"

@@ -14,11 +14,11 @@ from report.data.roofs import Roof, Roofs, clock_of
 from report.data.view import Part, View, best_variants, order, whole_machine
 from report.experiment import Figure, Table, numbers, words
 from report.faults import UNUSABLE
-from report.html.markup import bare
-from report.html.source import places
 from report.output import cell, safe_name
 from report.sections import ladders, samples
 from report.text import sources
+from report.web.markup import bare
+from report.web.source import places
 
 FINE, DIGITS_OF_A_SAMPLE = 1e5, 3
 """Samples are whole numbers of this part of their median, or of a multiple (`q`): the farthest one has three digits."""
