@@ -19,7 +19,8 @@ from synthetic import Run, ladder, write
 
 from report import cli, document
 from report.data.collect import collect
-from report.web import page, svg
+from report.text.blocks import clean
+from report.web import markup, page, svg
 from report.web.source import places
 
 LARGEST = 2_000_000
@@ -144,6 +145,7 @@ def test_every_mark_leads_to_its_samples_its_row_and_its_source(tmp_path):
     run = ladder("gpu")
     for i, entry in enumerate(run.benchmarks):
         entry |= {"sm_clock_mhz": 1500.0 + i % 7, "power_w": 300.0 + i % 5}
+    run.benchmarks[-1]["real_time"] *= 1.5
     text, _ = rendered(tmp_path, run)
     read = Reader(text)
     model, rows = (unpacked(read.data[name]) for name in ("model", "rows"))
@@ -156,7 +158,7 @@ def test_every_mark_leads_to_its_samples_its_row_and_its_source(tmp_path):
         assert point.name.startswith(mark["k"]) and (f"({point.variant})" in mark["t"]) == bool(point.tunables)
         step = sample.get("q", 1) / 1e5
         assert [1 + t * step for t in sample["t"]] == pytest.approx([t / point.timing.median for t in point.times], abs=0.51 * step)
-        assert max(map(abs, sample["t"])) < 1000 and step < 1e-3
+        assert max(map(abs, sample["t"])) < 1000 and step <= 1e-3
         assert sample["c"] == list(point.states["sm_clock_mhz"]) and sample["w"] == list(point.states["power_w"])
         assert mark["y"] == pytest.approx(point.gflops, rel=1e-4) and mark["low"] <= mark["y"] <= mark["high"]
         declared, line = model["kernels"][mark["k"]]["at"].split(":") if mark["k"] in places() else ("", "")
@@ -191,6 +193,26 @@ def test_results_that_no_run_writes_cost_the_roofline_alone(tmp_path, monkeypatc
     monkeypatch.setattr(page.model, "made", fails)
     text, content = rendered(tmp_path, ladder("gpu"))
     assert 'id="roofline"' not in text and content["main"] == [] and "has no roofline: ValueError: unexpected" in capfd.readouterr().err
+
+
+def test_precisions_that_another_experiment_measured_join_a_group(tmp_path):
+    other = Run("half")
+    other.kernel("gpu/matmul/half", type="fp16")
+    other.kernel("gpu/matmul/naive", order=100)
+    other.rate("gpu/matmul/half", 900)
+    other.rate("gpu/matmul/naive", 110)
+    model = unpacked(Reader(rendered(tmp_path, ladder("gpu"), other)[0]).data["model"])
+    groups = {(g["view"], g["title"][-3:]): g for g in model["groups"]}
+    ladders = groups["Title of matmul_ladder", "512"]
+    assert ladders["also"] == [[groups["Title of half", "512"]["id"], "FP16"]] and "first" in ladders
+    assert "also" not in groups["Title of half", "512"] and "also" not in groups["Title of matmul_ladder", "256"]
+
+
+@pytest.mark.parametrize("text, shown, flows", (
+    ("a/b_c", "a/b_c", "a/<wbr>b_<wbr>c"), ("<b>&\"'", "&lt;b&gt;&amp;&quot;&#39;", "&lt;b&gt;&amp;&quot;&#39;"), ("a\u200bb\u202e", "ab\ufffd", "a<wbr>b\ufffd")))
+def test_texts_are_escaped_once_and_may_be_clean_already(text, shown, flows):
+    for one in (text, clean(text)) if "\u200b" not in text else (text,):
+        assert markup.escaped(one) == shown and markup.flowing(one) == flows
 
 
 # Hostile names
@@ -248,24 +270,24 @@ def cleaned(body: str) -> tuple[str, svg.Sheet]:
     "<script>alert(1)</script>", '<path d="M 0 0" onload="x()"/>', "<foreignObject><b>x</b></foreignObject>", '<image xlink:href="http://x/y.png"/>',
     '<use xlink:href="http://x#y"/>', '<a xlink:href="javascript:x()"><text>t</text></a>', "<style>*{fill:url(http://x)}</style>",
     '<path d="M 0 0 L 1 1" style="fill: url(http://x)"/>', '<path d="M 0 0 L 1 1" style="background: url(http://x); fill: red;} * {x:y"/>',
-    '<text x="1" y="1" transform="rotate(1) url(x)" style="fill: &quot;&lt;">a</text>', '<animate attributeName="href"/>', '<path d="M 0 0&quot;&gt;&lt;script&gt;"/>'))
+    '<path d="M 0 0 L 1 1" style="fill: red}*{x:y"/>', '<text x="1" y="1" transform="rotate(1) url(x)" style="fill: &quot;&lt;">a</text>', '<animate attributeName="href"/>', '<path d="M 0 0&quot;&gt;&lt;script&gt;"/>'))
 def test_only_drawing_is_taken_from_a_figure(body):
     made, sheet = cleaned(body)
     text = f"{made}{sheet.css()}{sheet.defs()}"
     assert not re.search(r"script|onload|foreign|http|javascript|background|animate|style=|url\((?!#)", text)
-    assert {tag for tag, _ in Reader(made).tags} <= TAGS
+    assert {tag for tag, _ in Reader(made).tags} <= TAGS and not re.search(r"[<\"]|\*\{", sheet.css())
 
 
 def test_texts_marks_and_lines_of_a_figure_stay():
     made, sheet = cleaned("""<defs><path id="tick" d="M 0 0 \nL 0 3 \n"/><path id="dot" d="M 0 2 \nC 1 2 2 1 2 0 \nz\n"/><clipPath id="area"><rect x="1" y="2" width="30" height="40"/></clipPath></defs>
-        <path d="M 0 0 L 100 0" style="fill: #ffffff"/>
+        <path d="M 0 0 L 100 0" style="fill: #ffffff"/><path d="M 0 5 \nL 10 5 \nL 10.01 5 \nL 12.34 8 \nz" style="stroke-width: 0.5"/>
         <g id="matplotlib.axis_1"><g><use xlink:href="#tick" x="10" y="40" style="stroke: #123456"/></g><g><use xlink:href="#tick" x="20.04" y="40" style="stroke: #123456"/></g></g>
         <g clip-path="url(#area)"><use xlink:href="#dot" x="0" y="6" style="fill: #123456"/><use xlink:href="#dot" x="7" y="6" style="fill: #123456"/></g>
         <g id="halo_1"><text x="3" y="4" style="font-size: 6.6px; font-family: 'x'; paint-order: stroke; stroke: #ffffff" transform="rotate(-90 3 4)">a &lt; b</text></g>""")
-    assert '<path class="k0" d="M10 40v3M20 40v3"/>' in made, "ticks are one path"
-    assert '<g clip-path="url(#p0)"><g class="k1"><use href="#m0" x="0" y="6"/><use href="#m0" x="7" y="6"/></g></g>' in made
-    assert '<text class="k2" x="3" y="4" transform="rotate(-90 3 4)">a &lt; b</text>' in made and "M0 0 L100 0" not in made
-    assert ".k2{stroke:var(--paper);font-size:6.6px;paint-order:stroke}" in sheet.css() and '<path id="m0" d="M0 2C1 2 2 1 2 0z"/>' in sheet.defs()
+    assert '<path class="k1" d="M10 40v3M20 40v3"/>' in made and '<path class="k0" d="M0 5h10l2.3 3z"/>' in made, "ticks are one path"
+    assert '<g clip-path="url(#p0)"><g class="k2"><use href="#m0" x="0" y="6"/><use href="#m0" x="7" y="6"/></g></g>' in made
+    assert '<text class="k3" x="3" y="4" transform="rotate(-90 3 4)">a &lt; b</text>' in made and "M0 0 L100 0" not in made
+    assert ".k3{stroke:var(--paper);font-size:6.6px;paint-order:stroke}" in sheet.css() and '<path id="m0" d="M0 2C1 2 2 1 2 0z"/>' in sheet.defs()
     assert made.startswith('<svg viewBox="0 0 100 50" role="img"><title>T</title><desc>A</desc>')
 
 
@@ -431,7 +453,7 @@ def test_a_click_isolates_and_shows_samples_source_and_row(roofline):
     assert roofline["dim"] == 3 and len(roofline["pressed"]) == 1 and roofline["pressed"][0].startswith("2 tiled")
     assert roofline["focus"] and roofline["dots"] == 24, "times and clocks of twelve samples"
     assert "gpu/matmul/tiled.cu:" in roofline["detail"] and "12 samples over their rounds" in roofline["detail"] and "clock of each" in roofline["detail"]
-    assert "gpu/matmul/tiled/tile:16/n:512" in roofline["row"]
+    assert "gpu/matmul/tiled/tile:16/n:512" in roofline["row"] and re.search(r"median_of_all_seconds0\.0\d+", roofline["row"])
     assert roofline["dimOfTwo"] == 2 and roofline["dimAfter"] == 0 and roofline["detailGone"] and roofline["byKey"] == 3
     assert roofline["roofsDim"] == roofline["roofs"] - 1 and "lowest" not in roofline["roofDetail"] and "12 samples" in roofline["roofDetail"]
 
@@ -517,6 +539,23 @@ def test_claims_are_found_by_words_document_and_verdict(browser, tmp_path):
     assert told["none"] == f"0 of {every} claims" and told["tables"] == 0
     assert told["untested"] == f"{len({f.entry.id for f in claims if f.verdict == 'not tested'})} of {every} claims" and told["kinds"] == ["6"]
     assert told["ofOne"].endswith(f" of {every} claims") and told["ofOne"] != told["count"] and told["documents"] > 5
+
+
+SAMPLES = """
+    const box = $("#samples input"), count = () => $("#samples output").textContent, buttons = () => all("#samples .found button");
+    await until(() => $("#samples output").textContent);
+    told.before = [count(), buttons().length]; type(box, "cpu naive HOT n:512"); told.found = [count(), ...buttons().map(b => b.textContent)];
+    click(buttons()[0]); await until(() => $("#samples .row")); told.shown = $("#samples .detail").textContent; told.dots = all("#samples .dot").length;
+"""
+
+
+def test_the_samples_of_every_point_are_found(browser, tmp_path):
+    """Also of points that no roofline has."""
+    text, _ = rendered(tmp_path, *several())
+    every = sum(p.is_timed for view in collect([tmp_path / "in"], []).views for part in view.timed_parts for p in part.points)
+    told = browser(text, SAMPLES)
+    assert told["before"] == [f"{every} of {every} points", 0] and told["found"] == [f"1 of {every} points", "cpu/matmul/naive/n:512"]
+    assert told["dots"] == 12 and "12 samples, median" in told["shown"] and "Synthetic CPU, 4 cores" in told["shown"] and "cpu/matmul/naive.cpp:" in told["shown"]
 
 
 HARMLESS = """
