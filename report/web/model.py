@@ -133,16 +133,17 @@ def _roof(model: Model, roof: Roof, runs: dict[str, Run]) -> dict:
 
 
 def _points(model: Model, view: View, part: Part, machine: int, only: set[tuple[str, str, str]] | None) -> None:
-    """The fastest variant of each kernel at each size, where its operations per byte are known."""
+    """The fastest variant of each kernel at each size, where the operations per byte of one of them are known."""
     timed = [p for p in part.timed() if p.flops and p.value]
     for family, type_ in dict.fromkeys((p.kernel.family, p.kernel.type) for p in timed):
         mine = whole_machine([p for p in timed if (p.kernel.family, p.kernel.type) == (family, type_)])
+        best = sorted(best_variants([replace(p, threads=1) if p.kernel.is_serial else p for p in mine]), key=_last_libraries)
+        found = [(p, _intensities(part, p)) for p in best]
+        drawn = {_key(view, p) for p, places_ in found if places_} & (only or {_key(view, p) for p in best})
         numbered: dict[tuple, int] = {}
-        for point in sorted(best_variants([replace(p, threads=1) if p.kernel.is_serial else p for p in mine]), key=_last_libraries):
-            requested = {"requested": point.requested_intensity}
-            places_ = {k: v for k, v in (requested | ladders.intensities(part, point) | {"DRAM": part.dram_intensity(point)}).items() if v}
+        for point, places_ in found:
             key = _key(view, point)
-            if not places_ or only is not None and key not in only:
+            if key not in drawn:
                 continue
             if not point.kernel.is_library:
                 numbered[key] = numbered.get(key, 0) + 1
@@ -153,6 +154,12 @@ def _points(model: Model, view: View, part: Part, machine: int, only: set[tuple[
                 "t": bare(point.title), "y": _place(point.gflops or 0), "x": {k: _place(v) for k, v in places_.items()},
                 "n": None if point.kernel.is_library else numbered[key], "told": [bare(t) for t in _told(part, point)],
                 "s": model.sample(part.run, point)} | _around(point))
+
+
+def _intensities(part: Part, point: Point) -> dict[str, float]:
+    """Operations per requested byte and per byte of each level of memory, as far as they are known."""
+    found = {"requested": point.requested_intensity, "DRAM": part.dram_intensity(point)} | ladders.intensities(part, point)
+    return {level: value for level, value in found.items() if value}
 
 
 def _last_libraries(point: Point) -> tuple:

@@ -316,7 +316,9 @@ async function roofline(place) {
     plot.replaceChildren(svg);
     const elsewhere = [...state.types].filter(type => !points.some(p => p.type === type) && everyMark().some(p => p.type === type))
       .map(type => `Kernels in ${type} are of ${[...new Set(everyMark().filter(p => p.type === type).map(p => machines[p.m].name))].join(", ")}.`);
-    out.textContent = [...elsewhere, outside.length ? `Out of the frame: ${outside.join("; ")}.` : ""].filter(Boolean).join(" ");
+    const unknown = points.filter(p => !LEVELS.some(level => p.x[level] && state.levels.has(level))).map(p => `${p.t} (${withPrefix(p.y)}OP/s)`);
+    const nowhere = unknown.length && state.levels.size ? `Not drawn, since their bytes of these levels are not known: ${unknown.join(", ")}.` : "";
+    out.textContent = [...elsewhere, nowhere, outside.length ? `Out of the frame: ${outside.join("; ")}.` : ""].filter(Boolean).join(" ");
     const entry = (item, name, more, text, look) => make("button", {class: look, "data-key": item.key, "aria-pressed": `${state.only.has(item.key)}`,
       "aria-label": `${name}${more}: ${text}`},
       make("span", {class: "swatch"}), make("span", {class: "what"}, name), make("span", {class: "value"}, text));
@@ -366,7 +368,7 @@ async function roofline(place) {
   function hint(e) {
     const hit = e.target.closest && e.target.closest("[data-key]"), item = hit && byKey.get(hit.dataset.key);
     if (!item) { tip.hidden = true; return; }
-    const places = item.x ? [`${Object.entries(item.x).map(([level, x]) => `${level} ${short(x)}`).join(", ")} OP/B`] : [];
+    const places = item.x && Object.keys(item.x).length ? [`${Object.entries(item.x).map(([level, x]) => `${level} ${short(x)}`).join(", ")} OP/B`] : [];
     tip.replaceChildren(make("b", {}, item.t ? `${item.t}, ${item.type}` : item.label), make("span", {class: "soft"}, machines[item.m].name),
       ...[...item.told, ...places, ...caps(item)].map(line => make("span", {}, line)));
     tip.hidden = false;

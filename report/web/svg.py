@@ -151,7 +151,7 @@ class _Figure:
         return f"<g{clip}>{inner}</g>" if clip and inner else inner
 
     def _uses(self, uses: Iterable[ElementTree.Element]) -> str:
-        """Markers: open lines as one path for each look, others by reference, those of one look in a group."""
+        """Markers: open lines as one path for each look, others by reference, grouped by look."""
         lines: dict[str, list[str]] = {}
         groups: list[tuple[str, list[str]]] = []
         for e in uses:
@@ -233,7 +233,7 @@ def _short(value: float, digits: int = 1) -> str:
 
 
 def _path(d: str, digits: int, at: tuple[float, float] = (0.0, 0.0)) -> str:
-    """A path moved to `at`, with rounded coordinates: straight lines as steps from point to point, those of no length left out."""
+    """A path moved to `at`, with rounded coordinates: straight lines as steps from point to point, without lines of no length."""
     made, here, start, last = [], (0, 0), (0, 0), ""
     for command, pairs in _commands(d):
         points = [(round((x + at[0]) * 10**digits), round((y + at[1]) * 10**digits)) for x, y in pairs]

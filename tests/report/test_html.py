@@ -167,6 +167,17 @@ def test_every_mark_leads_to_its_samples_its_row_and_its_source(tmp_path):
     assert any(m["k"] in places() for m in model["marks"])
 
 
+def test_places_of_a_mark_are_by_level(tmp_path):
+    """On a CPU by formula."""
+    run = ladder("cpu")
+    for entry in run.benchmarks:
+        entry |= {"bytes_l2_model": 1e6, "bytes_dram_model": 1e5} if entry["kernel"] == "cpu/matmul/top" else {}
+    model = unpacked(Reader(rendered(tmp_path, run)[0]).data["model"])
+    top = next(m for m in model["marks"] if m["k"] == "cpu/matmul/top" and m["g"] == 1)
+    assert top["x"] == pytest.approx({"requested": 4.0, "L2": 2 * 512**3 / 1e6, "DRAM": 2 * 512**3 / 1e5}, rel=1e-4)
+    assert {r.get("level") for m in model["machines"] for r in m["roofs"]} == {"DRAM", "L2", None}
+
+
 def test_clocks_that_some_samples_lack_are_left_out(tmp_path):
     run = ladder("gpu")
     for entry in run.benchmarks:
@@ -243,7 +254,7 @@ def hostile(number: int) -> str:
 
 
 def test_a_thousand_hostile_names_are_no_markup(tmp_path):
-    """The page has the same elements with the same attributes as that of harmless names."""
+    """The page has the elements and attributes of a page with harmless names."""
     outlines = []
     for name, of in (("harmless", "name {0}".format), ("hostile", hostile)):
         write(tmp_path / name / "in" / "m.json", named(of))
@@ -389,7 +400,7 @@ def opened(chrome):
 
 @pytest.fixture(scope="module")
 def browser(chrome, tmp_path_factory):
-    """Opens a page and runs a script in it, which the page's policy is told of; returns what it told."""
+    """Opens a page and runs a script in it, whose hash is added to the page's policy; returns the script's results."""
     path = tmp_path_factory.mktemp("page") / "page.html"
 
     def run(text: str, steps: str, *options: str) -> dict:
@@ -408,7 +419,7 @@ def browser(chrome, tmp_path_factory):
 
 ROOFLINE = """
     const marks = all(".plot .mark"), bounds = () => all(".plot .tick").map(e => e.textContent).join("|");
-    told.marks = marks.length; told.axes = bounds(); told.labels = all(".plot .name").map(e => e.textContent);
+    told.marks = marks.length; told.axes = bounds(); told.nowhere = $(".out").textContent; told.labels = all(".plot .name").map(e => e.textContent);
     fire(marks[1], PointerEvent, "pointermove", {clientX: 200, clientY: 200});
     told.tip = $("#tip").innerText; told.tipShown = !$("#tip").hidden;
     fire($("#roofline"), PointerEvent, "pointerleave"); told.tipGone = $("#tip").hidden;
@@ -434,6 +445,7 @@ ROOFLINE = """
 @pytest.fixture(scope="module")
 def roofline(browser, tmp_path_factory):
     run = ladder("gpu")
+    run.time(run.kernel("gpu/matmul/closed", title="Closed library", is_library=True, order=210), 2 * 512**3 / 6e11, flops_useful=2 * 512**3)
     for i, entry in enumerate(run.benchmarks):
         entry |= {"sm_clock_mhz": 1500.0 + i % 7}
         if entry["kernel"] == "gpu/matmul/naive" and entry["sizes"]["n"] == 256:
@@ -467,6 +479,7 @@ def test_levels_are_selected_and_the_axes_depend_on_the_roofs_alone(roofline):
 def test_points_out_of_the_frame_are_named_and_badged(roofline):
     assert roofline["sizes"] == ["Matrix multiplication, N\u00a0=\u00a0256", "Matrix multiplication, N\u00a0=\u00a0512"]
     assert roofline["marksOfOther"] == 4 and roofline["badges"] == 1
+    assert roofline["nowhere"] == "Not drawn, since their bytes of these levels are not known: Closed library (599 GOP/s)."
     assert roofline["out"] == "Out of the frame: naive (requested: 0.0001 OP/B, 99.9 GOP/s)."
 
 
