@@ -47,11 +47,11 @@ class Model:
     _known: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def sample(self, run: Run, point: Point, row: int | None = None) -> int:
-        """The number of a point's samples; `row`: its row in samples.csv."""
+        """The number of a point's samples; `row`: its row in samples.csv, which is told where it is another number."""
         key = str(run.path), point.name
         if key not in self._known:
             self._known[key] = len(self.sampled)
-            self.sampled.append(_samples(point, run) | ({"p": bare(point.name)} if row is None else {"r": row}))
+            self.sampled.append(_samples(point, run) | ({"p": bare(point.name)} if row is None else {"r": row} if row != len(self.sampled) else {}))
         return self._known[key]
 
     def group(self, view: View, part: Part, point: Point) -> dict:

@@ -21,7 +21,12 @@ async function unpacked(id) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   return JSON.parse(await new Response(stream).text());
 }
-const theModel = once(() => unpacked("model")), theRows = once(() => unpacked("rows"));
+const theModel = once(async () => {
+  const model = await unpacked("model");
+  (model.samples || []).forEach((sample, i) => { sample.r ??= sample.p === undefined ? i : undefined; });
+  return model;
+});
+const theRows = once(() => unpacked("rows"));
 
 function save(name, content, type) {
   const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], {type}));

@@ -162,7 +162,7 @@ class _Figure:
             if self._is_line(e):
                 lines.setdefault(name, []).append(_path(shape.get("d", ""), 1, (x, y)))
                 continue
-            one = f'<use href="#{self.sheet.marker(_path(shape.get("d", ""), 2))}" x="{_short(x)}" y="{_short(y)}"/>'
+            one = f'<use href=#{self.sheet.marker(_path(shape.get("d", ""), 2))} x={_short(x)} y={_short(y)} />'
             if not groups or groups[-1][0] != name:
                 groups.append((name, []))
             groups[-1][1].append(one)

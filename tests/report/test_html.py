@@ -5,6 +5,7 @@ import csv
 import hashlib
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -154,7 +155,8 @@ def test_every_mark_leads_to_its_samples_its_row_and_its_source(tmp_path):
     assert len(model["marks"]) == 8 and {tuple(m["x"]) for m in model["marks"]} == {("requested",)}
     for mark in model["marks"]:
         sample = model["samples"][mark["s"]]
-        point = timed[points[sample["r"] + 1]]
+        assert "p" not in sample
+        point = timed[points[sample.get("r", mark["s"]) + 1]]
         assert point.name.startswith(mark["k"]) and (f"({point.variant})" in mark["t"]) == bool(point.tunables)
         step = sample.get("q", 1) / 1e5
         assert [1 + t * step for t in sample["t"]] == pytest.approx([t / point.timing.median for t in point.times], abs=0.51 * step)
@@ -296,7 +298,7 @@ def test_texts_marks_and_lines_of_a_figure_stay():
         <g clip-path="url(#area)"><use xlink:href="#dot" x="0" y="6" style="fill: #123456"/><use xlink:href="#dot" x="7" y="6" style="fill: #123456"/></g>
         <g id="halo_1"><text x="3" y="4" style="font-size: 6.6px; font-family: 'x'; paint-order: stroke; stroke: #ffffff" transform="rotate(-90 3 4)">a &lt; b</text></g>""")
     assert '<path class="k1" d="M10 40v3M20 40v3"/>' in made and '<path class="k0" d="M0 5h10l2.3 3z"/>' in made, "ticks are one path"
-    assert '<g clip-path="url(#p0)"><g class="k2"><use href="#m0" x="0" y="6"/><use href="#m0" x="7" y="6"/></g></g>' in made
+    assert '<g clip-path="url(#p0)"><g class="k2"><use href=#m0 x=0 y=6 /><use href=#m0 x=7 y=6 /></g></g>' in made
     assert '<text class="k3" x="3" y="4" transform="rotate(-90 3 4)">a &lt; b</text>' in made and "M0 0 L100 0" not in made
     assert ".k3{stroke:var(--paper);font-size:6.6px;paint-order:stroke}" in sheet.css() and '<path id="m0" d="M0 2C1 2 2 1 2 0z"/>' in sheet.defs()
     assert made.startswith('<svg viewBox="0 0 100 50" role="img"><title>T</title><desc>A</desc>')
@@ -602,5 +604,7 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(browser, tmp_path):
 def test_the_page_of_all_recorded_results_opens_within_a_second(opened, whole, tmp_path):
     """Compared with an empty page, since the browser itself takes longer to start."""
     (tmp_path / "empty.html").write_text("<!doctype html><title>empty</title>")
+    if os.getloadavg()[0] > (os.cpu_count() or 1):
+        pytest.skip("the machine is too busy to time a browser")
     empty, full = (min(opened(path) for _ in range(3)) for path in (tmp_path / "empty.html", whole / page.FILE))
     assert full - empty < 1
