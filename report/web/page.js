@@ -202,17 +202,15 @@ async function roofline(place) {
     return make("span", {class: "switches", role: "group", "aria-label": label}, make("span", {class: "soft"}, label), values.map((value, i) =>
       make("button", {"aria-pressed": `${set.has(value)}`, click: () => { if (!set.delete(value)) set.add(value); update(); }}, swatch(value), texts[i])));
   }
-  function reset() {
-    state.levels = new Set(["requested", "DRAM"]);
-    begin();
-  }
-  function begin() {
+  function begin(levels = state.levels) {
     const mine = everyMark(), number = {};
     state.only.clear();
     state.machines = new Set(mine.length ? [mine[0].m] : [0]);
     for (const mark of mine) if (state.machines.has(mark.m)) number[mark.type] = (number[mark.type] || 0) + 1;
     const most = Object.keys(number).sort((a, b) => number[b] - number[a])[0];
     state.types = new Set(most ? [most] : machines[0].roofs.filter(r => r.type).slice(0, 1).map(r => r.type));
+    const known = LEVELS.filter(level => shownMarks().some(mark => mark.x[level])), isSome = known.some(level => new Set(levels).has(level));
+    state.levels = new Set(isSome ? levels : known);
     update();
   }
   function update() {
@@ -221,7 +219,7 @@ async function roofline(place) {
     const focused = document.activeElement && controls.contains(document.activeElement) ? document.activeElement.textContent : null;
     controls.replaceChildren(choice, switches("bytes of", levels, state.levels), switches("precision", types, state.types),
       machines.length > 1 ? switches("machine", machines.map((_, m) => m), state.machines, machines.map(m => m.name)) : "",
-      make("span", {class: "switches"}, make("button", {click: reset}, "Reset"), make("button", {click: exportSvg}, "SVG"),
+      make("span", {class: "switches"}, make("button", {click: () => begin(["requested", "DRAM"])}, "Reset"), make("button", {click: exportSvg}, "SVG"),
         make("button", {click: exportPng}, "PNG")));
     if (focused) (all("button", controls).find(b => b.textContent === focused) || controls).focus();
     paint();

@@ -556,6 +556,17 @@ def test_claims_are_found_by_words_document_and_verdict(browser, tmp_path):
     assert told["ofOne"].endswith(f" of {every} claims") and told["ofOne"] != told["count"] and told["documents"] > 5
 
 
+def test_the_levels_that_are_known_are_drawn_first(browser, tmp_path):
+    run = ladder("cpu")
+    for entry in run.benchmarks:
+        for key in ("op_per_byte_declared", "bytes_declared_loaded"):
+            entry.pop(key, None)
+        entry |= {"bytes_l2_model": 1e8} if "matmul" in entry["kernel"] else {}
+    told = browser(rendered(tmp_path, run)[0], """
+        told.levels = all('.controls [aria-label="bytes of"] [aria-pressed=true]').map(e => e.textContent); told.spots = all(".plot .spot").length;""")
+    assert told["levels"] == ["L2"] and told["spots"] == 4
+
+
 SAMPLES = """
     const box = $("#samples input"), count = () => $("#samples output").textContent, buttons = () => all("#samples .found button");
     await until(() => $("#samples output").textContent);
