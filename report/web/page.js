@@ -310,7 +310,7 @@ async function roofline(place) {
       const text = isOnly || mark.n === null ? `${mark.n ?? ""} ${mark.t}`.trim() : `${mark.n}`, w = 6.2 * text.length + 2;
       const spots = [[right + 7, y + 4], [left - 7 - w, y + 4], [(left + right - w) / 2, y - 7], [(left + right - w) / 2, y + 17],
         [right + 6, y - 7], [left - w - 6, y + 15], [right + 6, y + 15]];
-      const spot = dim || !shown.length ? null : spots.find(([a, b]) => free(a, b, w)) || (isOnly ? spots[0] : null);
+      const spot = dim || !shown.length ? null : spots.find(([a, b]) => free(a, b, w)) || (isOnly ? [Math.min(right + 7, box.right - w), y + 17] : null);
       if (spot) g.append(draw("text", {class: "name", x: spot[0], y: spot[1]}, text));
       parts.push(g);
     }
