@@ -18,6 +18,7 @@ from report.data.collect import Study, collect
 from report.data.reading import InputError
 from report.faults import say, shortened
 from report.sections.contributions import Untold
+from report.web import page
 
 OK, BAD_INPUT, BAD_OUTPUT, INTERRUPTED = 0, 2, 4, 130
 
@@ -29,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--recorded", nargs="+", action="extend", type=Path, default=[], metavar="DIR",
                       help="recorded results, which stand in for what the results lack")
     made.add_argument("--output", type=Path, default=Path("report-output"), metavar="DIR",
-                      help="where report.pdf, report.typ, figures/ and tables/ go (default: %(default)s)")
+                      help="where report.pdf, report.html, report.typ, figures/ and tables/ go (default: %(default)s)")
     single = made.add_argument_group("single figures, in place of the report")
     single.add_argument("--only", nargs="+", metavar="FIGURE", help="names or patterns; the names are those of OUTPUT/figures")
     single.add_argument("--size", choices=figures.SIZES, default=figures.PAGE, help=f"{'; '.join(f'{k}: {v}' for k, v in figures.SIZES.items())}")
@@ -115,7 +116,9 @@ def render(study: Study, folder: Path, again: str) -> int:
             say(f"matplotlib is not installed: CSV only, no figures; later: {again}")
         content = compose.documents(made, undrawn)
         document.write(content, folder)
+        written = forks.begin(page.write, made, compose.in_one(made, undrawn), folder)
         code, pages = _typeset(list(content), folder, again)
+        written()
     for path in reversed(pages):
         _print(path)
     return BAD_INPUT if code == OK and (untold or output.UNEXPECTED in undrawn.values()) else code

@@ -62,6 +62,27 @@ def _single(document: Document, undrawn: Mapping[str, str]) -> dict:
                  method=_method(document), appendix=[*_of_sections(document, undrawn), *_provenance(document)])
 
 
+def in_one(document: Document, undrawn: Mapping[str, str]) -> dict:
+    """All of it as one document, each figure once: for the page in a browser."""
+    single = first_page.is_single(document.found)
+    if single:
+        return _single(document, undrawn)
+    page, main = first_page.compose(document.study, document.found, document.joined), []
+    for c in _with_claims(document):
+        source = sources.cite_all(c.view.references)
+        more = [x for x in c.section.paper if isinstance(x, Table) and x not in c.section.tables]
+        main += [heading(c.view.title), question(f"{c.view.question}{f' ({source})' if source else ''}"), *_body(c.section, undrawn), *map(table, more)]
+    for section in document.joined:
+        main += [heading(comparison.TITLE), question(comparison.QUESTION), *_body(section, undrawn)]
+    if document.beside:
+        main += [heading(side_by_side.TITLE), question(side_by_side.QUESTION), *_body(document.beside, undrawn),
+                 *map(table, side_by_side.verdicts(document.claims))]
+    appendix = [block for _, title, section in document.titled if section.appendix for block in (heading(title), *_blocks(section.appendix, undrawn))]
+    claims = [heading(literature.TITLE), *map(table, literature.tables(document.claims))] if document.claims else []
+    return _page(document, page["title"], **{k: page[k] for k in ("question", "sentences", "warnings")}, first=blocks.figures(document.first, undrawn),
+                 main=[*main, *_checked(document)], method=_method(document), appendix=[*appendix, *claims, *_provenance(document)])
+
+
 def _paper(document: Document, undrawn: Mapping[str, str]) -> dict:
     page = first_page.compose(document.study, document.found, document.joined)
     keys = references.of_paper(document.found)

@@ -229,10 +229,14 @@ def _point(name: str, group: list[dict], kernel: Kernel, problems: dict[str, Pro
     if disturbed and len(kept) == len(good):
         summary = replace(summary, low=min(_without_wait(e) for e in good), high=max(times))
     metric = _metric(kernel, problems, good[0])
-    return Point(**base, **told, metric=metric, amount=_amount(metric, good[0]), times=times, summary=summary, takes=tuple(medians),
+    return Point(**base, **told, metric=metric, amount=_amount(metric, good[0]), times=times, states=_states(kept), summary=summary, takes=tuple(medians),
                  timeline=timeline.of(good), turns=turns, batch=max(_count(e, "iterations") for e in good), disturbed=disturbed,
                  left_out=len(good) - len(kept), median_of_all=median(map(_seconds, good)), waited=_waited(good),
                  is_watched=any(key in e for e in good for key in WATCHED))
+
+
+def _states(kept: list[dict]) -> dict[str, tuple[float, ...]]:
+    return {key: tuple(float(e[key]) for e in kept) for key in MEANS if all(is_number(e.get(key)) for e in kept)}
 
 
 def _kept(entries: list[dict]) -> list[dict]:

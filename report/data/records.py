@@ -104,6 +104,8 @@ class Point:
     amount: float | None = None
     """The amount of one call, in the metric's unit times seconds: value = amount / time. None where there is no rate."""
     times: tuple[float, ...] = ()
+    states: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Of each of its times, the clock and the power, where every sample has a reading."""
     turns: tuple[int, ...] = ()
     """The repetition of each of its times. Times of interleaved points with the same number are of the same round."""
     summary: Summary | None = None
@@ -120,10 +122,8 @@ class Point:
     oversubscribed: bool = False
     group: str = ""
     """Its samples were interleaved with the samples of the run's other points of this group; empty for a point alone."""
-    data: str = ""
-    """The named data set that was timed."""
-    run: str = ""
-    """The file that it comes from."""
+    data: str = ""  # the named data set that was timed
+    run: str = ""  # the file that it comes from
     takes: tuple[float, ...] = ()
     """Of a ceiling that was measured again: each median (seconds), in order. `times` are of the measurement with the lowest."""
     timeline: tuple[Span, ...] = ()

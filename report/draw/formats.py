@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from report.files import write
 from report.plain import plain_lines
@@ -30,6 +33,9 @@ PAGE = """#set document(date: none)
 #set page(width: {0}pt, height: {1}pt, margin: 0pt)
 #image("{2}.svg", width: 100%, height: 100%, fit: "stretch")
 """
+HALO = re.compile(r'<g id="halo_\d+">.*?</g>', re.DOTALL)
+PAINTED = '<text style="paint-order: stroke; stroke: #ffffff; stroke-width: 2px; stroke-linejoin: round; '
+"""A halo as a property of the text: matplotlib's own one makes outlines of it, which cannot be searched and take the most bytes."""
 PLAIN = {"pdf": {"CreationDate": None, "Producer": None, "Creator": None}, "svg": {"Date": None, "Creator": None}}
 """Metadata without a date, so that the same figure gives the same bytes."""
 
@@ -63,8 +69,10 @@ class Formats:
     def save(self, fig: Figure, name: str) -> None:
         """Writes name.svg and name.pdf; and name.png where save_png() cannot."""
         file = io.StringIO()
-        fig.savefig(file, format="svg", metadata=PLAIN["svg"])
-        write(self.folder / f"{name}.svg", self._changed(plain_lines(file.getvalue())))
+        with _without_halos(fig):
+            fig.savefig(file, format="svg", metadata=PLAIN["svg"])
+        svg = HALO.sub(lambda m: m[0].replace('<text style="', PAINTED), file.getvalue())
+        write(self.folder / f"{name}.svg", self._changed(plain_lines(svg)))
         if self._compiler:
             self._typeset(self._compiler, name, "pdf", *(inches * POINT * self.scale for inches in fig.get_size_inches()))
         else:
@@ -94,3 +102,18 @@ class Formats:
         if not isinstance(made, bytes):
             raise ValueError("typst: more than one page")
         write(self.folder / f"{name}.{kind}", made)
+
+
+@contextmanager
+def _without_halos(fig: Figure) -> Iterator[None]:
+    """Names the texts that have a halo and draws them without it."""
+    texts = {text: effects for text in fig.findobj(Text) if (effects := text.get_path_effects())}
+    for number, text in enumerate(texts):
+        text.set_gid(f"halo_{number}")
+        text.set_path_effects([])
+    try:
+        yield
+    finally:
+        for text, effects in texts.items():
+            text.set_gid(None)
+            text.set_path_effects(effects)

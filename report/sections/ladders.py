@@ -15,6 +15,7 @@ from report.experiment import (
     Column,
     Figure,
     Ladder,
+    Part,
     Point,
     Ratio,
     Section,
@@ -180,10 +181,14 @@ def points(ladder: Ladder) -> list[Point]:
 
 def levels(ladder: Ladder, point: Point) -> dict[str, float]:
     """Operations per byte at each level of memory: by hardware counters on a GPU, by events or formula on a CPU."""
-    if ladder.part.side == "cpu":
+    return intensities(ladder.part, point)
+
+
+def intensities(part: Part, point: Point) -> dict[str, float]:
+    if part.side == "cpu":
         bytes_ = {level: moved(point, level) for level in ("L1", "L2", "L3", "DRAM")}
     else:
-        c = ladder.part.counters_of(point)
+        c = part.counters_of(point)
         bytes_ = {"L1": c.get("l1_wavefronts", 0) * WAVEFRONT, "L2": c.get("l2_bytes"), "DRAM": c.get("dram_bytes")}
     return {k: point.flops / v for k, v in bytes_.items() if v and point.flops}
 

@@ -17,7 +17,12 @@ def rows(study: Study) -> list[dict]:
     """One for each timed point of the runs that the report uses, shown or not."""
     return [{"experiment": run.experiment, "machine": run.machine(p.kernel.side).label, "point": p.name, "mode": p.mode, "threads": p.threads,
              **p.sampled, "moved": p.moved_by_all, "out_of_interval": p.is_out_of_interval_with_all, "settled": p.settled,
-             "disturbed": p.disturbed, "waited_share": p.waited, "is_watched": p.is_watched} for run in _runs(study) for p in _timed(run)]
+             "disturbed": p.disturbed, "waited_share": p.waited, "is_watched": p.is_watched} for run, p in timed(study)]
+
+
+def timed(study: Study) -> list[tuple[Run, Point]]:
+    """Those points, in the order of the rows."""
+    return [(run, p) for run in _runs(study) for p in _timed(run)]
 
 
 def table(study: Study) -> list[Table]:

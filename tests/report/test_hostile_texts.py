@@ -80,7 +80,7 @@ def rendered(folder, capfd) -> tuple[int, dict[str, str]]:
     said = capfd.readouterr()
     texts = {"stdout": said.out, "stderr": said.err, "names": "".join(str(p.relative_to(folder)) for p in (folder / "out").rglob("*"))}
     for path in (folder / "out").rglob("*"):
-        if path.suffix in (".csv", ".svg", ".json", ".typ", ".written"):
+        if path.suffix in (".csv", ".svg", ".html", ".json", ".typ", ".written"):
             texts[path.name] = path.read_text(encoding="utf-8").replace(OWN if path.name == "report.json" else "\n", "")
     texts["values"] = "".join(strings(json.loads((folder / "out" / "report.json").read_text()))).replace(OWN, "")
     return code, texts
