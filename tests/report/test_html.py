@@ -18,7 +18,7 @@ import pytest
 from conftest import ROOT
 from synthetic import Run, ladder, write
 
-from report import cli, document
+from report import cli, compose, document
 from report.data.collect import collect
 from report.text.blocks import clean
 from report.web import markup, page, svg
@@ -79,7 +79,7 @@ def rendered(folder, *runs) -> tuple[str, dict]:
     for run in runs:
         run.save(folder / "in")
     made = document.make(collect([folder / "in"], []))
-    content = document.data(made, {f.name: "for a test" for f in made.figures()})
+    content = compose.in_one(made, {f.name: "for a test" for f in made.figures()})
     return page.made(made, content, folder / "figures"), content
 
 
@@ -331,11 +331,13 @@ def test_halos_of_labels_are_texts(tmp_path):
 def test_the_page_of_all_recorded_results(whole):
     path = whole / page.FILE
     text = path.read_text(encoding="utf-8")
-    content = json.loads((whole / "report.json").read_text(encoding="utf-8"))
+    documents = json.loads((whole / "report.json").read_text(encoding="utf-8"))
     read = Reader(text)
     assert path.stat().st_size <= LARGEST
-    assert sum(tag == "desc" for tag, _ in read.tags) == sum(len(b["items"]) for part in content if part != "page" for b in content[part] if b["kind"] == "figures")
-    missing = [t for t in texts_of(content) if t.strip() and t not in read.text]
+    drawn = {item["name"] for content in documents.values() for part in ("first", "main", "method", "appendix") for b in content[part] if b["kind"] == "figures"
+             for item in b["items"]}
+    assert sum(tag == "desc" for tag, _ in read.tags) == len(drawn)
+    missing = [t for t in texts_of(documents["data"]) if t.strip() and t not in read.text]
     assert not missing, missing[:3]
     ids = Counter(a["id"] for _, a in read.tags if a.get("id"))
     assert not [name for name, number in ids.items() if number > 1]
