@@ -13,7 +13,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from report import compose, document, figures, files, forks, output
+from report import compose, document, figures, files, forks, latex, output
 from report.data.collect import Study, collect
 from report.data.reading import InputError
 from report.faults import say, shortened
@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--recorded", nargs="+", action="extend", type=Path, default=[], metavar="DIR",
                       help="recorded results, which stand in for what the results lack")
     made.add_argument("--output", type=Path, default=Path("report-output"), metavar="DIR",
-                      help="where report.pdf, report.typ, figures/ and tables/ go (default: %(default)s)")
+                      help="where report.pdf, report.typ, figures/, tables/ and latex/ go (default: %(default)s)")
     single = made.add_argument_group("single figures, in place of the report")
     single.add_argument("--only", nargs="+", metavar="FIGURE", help="names or patterns; the names are those of OUTPUT/figures")
     single.add_argument("--size", choices=figures.SIZES, default=figures.PAGE, help=f"{'; '.join(f'{k}: {v}' for k, v in figures.SIZES.items())}")
@@ -115,6 +115,7 @@ def render(study: Study, folder: Path, again: str) -> int:
             say(f"matplotlib is not installed: CSV only, no figures; later: {again}")
         content = compose.documents(made, undrawn)
         document.write(content, folder)
+        latex.write(made, undrawn, folder / "latex")
         code, pages = _typeset(list(content), folder, again)
     for path in reversed(pages):
         _print(path)
