@@ -115,8 +115,9 @@ def render(study: Study, folder: Path, again: str) -> int:
             say(f"matplotlib is not installed: CSV only, no figures; later: {again}")
         content = compose.documents(made, undrawn)
         document.write(content, folder)
-        latex.write(made, undrawn, folder / "latex")
+        written = forks.begin(latex.write, made, undrawn, folder / "latex")
         code, pages = _typeset(list(content), folder, again)
+        untold += written()
     for path in reversed(pages):
         _print(path)
     return BAD_INPUT if code == OK and (untold or output.UNEXPECTED in undrawn.values()) else code

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from report import files, output
 from report.document import Document
+from report.faults import UNUSABLE, say, why
 from report.latex import bibliography, quantities, sample, tables
 from report.latex.escape import comment, escape
 from report.latex.quantities import Number
@@ -18,21 +19,28 @@ STYLE = Path(__file__).parent / "rung.sty"
 ENDING = ".tex"
 
 
-def write(document: Document, undrawn: Iterable[str], folder: Path) -> None:
-    """Writes rung.sty, numbers.tex, captions.tex, tables/NAME.tex, rung.bib and sample.tex; the figures are those of ../figures."""
+def write(document: Document, undrawn: Iterable[str], folder: Path) -> list[str]:
+    """Writes rung.sty, numbers.tex, captions.tex, tables/NAME.tex, rung.bib and sample.tex; the figures are those of ../figures.
+    Returns, after printing it, what could not be written, since the results have values that no run writes."""
     files.folder(folder)
-    figures, every = document.figures(), document.tables()
+    every = document.tables()
     printed = tables.printed(every)
-    found = quantities.collect(document.study, document.found)
-    cited = references.cited(document.found, document.told)
-    texts = {"numbers.tex": numbers(found), "captions.tex": tables.all_captions(figures, every), "rung.bib": bibliography.bibliography(document.study, cited),
-             "sample.tex": sample.sample(document, undrawn, printed, found)}
-    for name, text in texts.items():
-        files.write(folder / name, text)
+    found: list[Number] = []
+    faults: list[str] = []
+    try:
+        found = quantities.collect(document.study, document.found)
+    except UNUSABLE as error:
+        faults = [f"latex/numbers.tex: no numbers of these results: {why(error)}"]
+        say(faults[0])
     files.write(folder / STYLE.name, STYLE.read_bytes())
+    files.write(folder / "numbers.tex", numbers(found))
+    files.write(folder / "captions.tex", tables.all_captions(document.figures(), every))
+    files.write(folder / "rung.bib", bibliography.bibliography(document.study, references.cited(document.found, document.told)))
+    files.write(folder / "sample.tex", sample.sample(document, undrawn, printed, found))
     output.remove_stale(files.folder(folder / "tables"), {safe_name(table.name) for table in printed}, (ENDING,))
     for table in printed:
         files.write(folder / "tables" / f"{safe_name(table.name)}{ENDING}", tables.tabular(table))
+    return faults
 
 
 def numbers(found: Sequence[Number]) -> str:

@@ -52,9 +52,9 @@ def _letter(c: str, following: str) -> str:
         return LETTERS[c]
     if c in MATHS:
         return rf"\ensuremath{{{MATHS[c]}}}"
-    base, *accents = normalize("NFD", c)
-    if len(accents) == 1 and accents[0] in ACCENTS and base.isascii() and base.isalpha():
-        return rf"{{\{ACCENTS[accents[0]]}{{{_dotless(base)}}}}}"
+    parts = normalize("NFD", c)
+    if len(parts) == 2 and parts[1] in ACCENTS and parts[0].isascii() and parts[0].isalpha():
+        return rf"{{\{ACCENTS[parts[1]]}{{{_dotless(parts[0])}}}}}"
     return rf"\rungchar{{{ord(c):X}}}"
 
 

@@ -167,7 +167,7 @@ def size(sizes: Mapping[str, float | str]) -> str:
     sides = {v for k, v in sizes.items() if k in SQUARE}
     rest = {k: v for k, v in sizes.items() if k not in SQUARE} if len(sides) == 1 else dict(sizes)
     square = {"n": sides.pop()} if len(sides) == 1 else {}
-    return slug(*(f"{k}{_exact(v)}" for k, v in (square | rest).items()) or ("one_size",))
+    return slug(*[f"{k}{_exact(v)}" for k, v in (square | rest).items()] or ["one_size"])
 
 
 def _exact(value: float | str) -> str:
@@ -202,7 +202,7 @@ def _of_sides(study: Study) -> Iterator[Number | None]:
     left_out, included = (_declared(study, name) for name in ("left_out", "included"))
     for (family, type_, rest), sides in of_views(study.views).items():
         if family not in left_out:
-            key = path("gpu_against_cpu", family, type_, slug(*(f"{k}{_exact(v)}" if not isinstance(v, str) else v for k, v in rest) or ("one",)))
+            key = path("gpu_against_cpu", family, type_, slug(*[f"{k}{_exact(v)}" if isinstance(v, (int, float)) else v for k, v in rest] or ["one"]))
             yield from _of_side(key, sides, family in included)
 
 

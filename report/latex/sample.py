@@ -8,12 +8,13 @@ from typing import TypeVar
 
 from report.document import Document
 from report.experiment import Figure, Table
+from report.latex import tables
 from report.latex.bibliography import RUN
 from report.latex.escape import escape
 from report.latex.quantities import Number, slug
 from report.output import safe_name
 from report.sections import method
-from report.text import blocks, sources
+from report.text import blocks, sources, words
 
 Shown = TypeVar("Shown", Figure, Table)
 TITLE = "A performance study of GPUs and CPUs"
@@ -75,10 +76,10 @@ def sample(document: Document, undrawn: Iterable[str], printed: Sequence[Table],
     lost, ladder = set(undrawn), _ladder(found, experiments)
     experiment = ladder.split("/")[0]
     shown = _figures(_preferred([f for f in document.figures() if f.name not in lost], experiment))
-    table = next((t for t in _preferred(printed, experiment) if _fits(t)), None)
+    table = next(iter(_preferred([t for t in printed if _fits(t)], experiment)), None)
     mentions = [rf"Figure~\ref{{fig:{safe_name(f.name)}}}" for f in shown] + ([rf"Table~\ref{{tab:{safe_name(table.name)}}}"] if table else [])
     parts = {"title": escape(blocks.clean(title)), "date": escape(document.study.date[:10]), "run": RUN, "sentences": "\n".join(map(_sentence, _numbers(found, ladder))),
-             "mentions": f"{', '.join(mentions)} show{'s' * (len(mentions) == 1)} more." if mentions else "",
+             "mentions": f"{words.joined(mentions)} show{'s' * (len(mentions) == 1)} more." if mentions else "",
              "figures": "\n".join(map(_figure, shown)), "table": _table(table) if table else "", "method": rf"~\cite{{{','.join(cited)}}}" if cited else ""}
     return PLACE.sub(lambda m: parts[m[1]], TEXT)
 
@@ -86,8 +87,7 @@ def sample(document: Document, undrawn: Iterable[str], printed: Sequence[Table],
 def _figures(drawn: Sequence[Figure]) -> list[Figure]:
     """Two of a column's width before one of the page's, where there are such."""
     halves, wide = [f for f in drawn if f.half], [f for f in drawn if not f.half]
-    first = [*halves[:FIGURES - bool(wide)], *wide]
-    return [*first, *halves][:FIGURES] if len(first) < FIGURES else first[:FIGURES]
+    return [*halves[:FIGURES - bool(wide)], *wide][:FIGURES]
 
 
 def _figure(figure: Figure) -> str:
@@ -103,7 +103,7 @@ def _preferred(items: Sequence[Shown], experiment: str) -> list[Shown]:
 
 
 def _fits(table: Table) -> bool:
-    return 1 < len(table.rows) <= ROWS and len(table.columns) <= COLUMNS
+    return 1 < len(table.rows) <= ROWS and len(table.columns) <= COLUMNS and not tables.is_flexible(table)
 
 
 def _table(table: Table) -> str:

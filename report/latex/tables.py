@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from report.experiment import Column, Figure, Table
 from report.latex.escape import escape
 from report.output import safe_name
-from report.text import blocks, captions
+from report.text import blocks
 
 LONG = 34
 """Letters; a column that may take the room that is left takes it if a cell is longer."""
@@ -24,21 +24,31 @@ def printed(tables: Iterable[Table]) -> list[Table]:
 
 def tabular(table: Table) -> str:
     """A tabular, or a tabularx where a column of text is long."""
-    rows = [[_cell(column, row) for column in table.columns] for row in table.rows[:table.most]]
-    titles = [blocks.clean(column.title) for column in table.columns]
-    lengths = [max(map(len, column)) for column in zip(titles, *rows)]
-    flexible = [bool(column.wide) and length > LONG for column, length in zip(table.columns, lengths)]
-    kinds = "".join(_kind(column, is_flexible, table.columns, flexible) for column, is_flexible in zip(table.columns, flexible))
+    titles, rows, lengths, flexible = _laid_out(table)
+    kinds = "".join(_kind(column, fills, table.columns, flexible) for column, fills in zip(table.columns, flexible))
     begin, end = rf"\begin{{tabular}}{{@{{}}{kinds}@{{}}}}", r"\end{tabular}"
     if any(flexible):
-        letters = sum((LEAST if is_flexible else length) * LETTER + GAP for length, is_flexible in zip(lengths, flexible))
+        letters = sum((LEAST if fills else length) * LETTER + GAP for length, fills in zip(lengths, flexible))
         begin, end = rf"\begin{{tabularx}}{{\rungwidth{{{letters:.0f}}}}}{{@{{}}{kinds}@{{}}}}", r"\end{tabularx}"
     lines = [begin, r"\toprule", _line(titles), r"\midrule", *map(_line, rows), r"\bottomrule", end]
     return "\n".join([f"% {safe_name(table.name)}: {_number(table)}; needs rung.sty", *lines, ""])
 
 
-def _kind(column: Column, is_flexible: bool, columns: Sequence[Column], flexible: Sequence[bool]) -> str:
-    if not is_flexible:
+def is_flexible(table: Table) -> bool:
+    """Whether a column of it is as wide as the room allows."""
+    return any(_laid_out(table)[3])
+
+
+def _laid_out(table: Table) -> tuple[list[str], list[list[str]], list[int], list[bool]]:
+    """Titles, rows, the letters of each column, and whether it takes the room that is left."""
+    rows = [[_cell(column, row) for column in table.columns] for row in table.rows[:table.most]]
+    titles = [blocks.clean(column.title) for column in table.columns]
+    lengths = [max(map(len, column)) for column in zip(titles, *rows)]
+    return titles, rows, lengths, [bool(column.wide) and length > LONG for column, length in zip(table.columns, lengths)]
+
+
+def _kind(column: Column, fills: bool, columns: Sequence[Column], flexible: Sequence[bool]) -> str:
+    if not fills:
         return "r" if column.right else "l"
     shares = [float(c.wide) for c, x in zip(columns, flexible) if x]
     share = float(column.wide) * len(shares) / sum(shares)
@@ -69,8 +79,3 @@ def all_captions(figures: Iterable[Figure], tables: Iterable[Table]) -> str:
         rest = f" The first {table.most} of {len(table.rows)} rows." if len(table.rows) > table.most else ""
         lines.append(rf"\rungcaptionoftable{{{safe_name(table.name)}}}{{{escape(blocks.clean(f'{table.caption}{rest}'))}}}")
     return "\n".join([*lines, ""])
-
-
-def short_caption(figure: Figure) -> str:
-    """The caption without where and how its values were measured."""
-    return escape(blocks.clean(captions.own(figure.caption)))
