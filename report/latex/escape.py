@@ -23,12 +23,13 @@ LETTERS = {
     "©": r"\textcopyright{}", "®": r"\textregistered{}", "™": r"\texttrademark{}", "°": r"\textdegree{}", "§": r"\S{}", "ß": r"\ss{}", "æ": r"\ae{}",
     "Æ": r"\AE{}", "ø": r"\o{}", "Ø": r"\O{}", "œ": r"\oe{}", "Œ": r"\OE{}", "ł": r"\l{}", "Ł": r"\L{}", "å": r"\aa{}", "Å": r"\AA{}", "ı": r"\i{}"}
 MATHS = {
-    "×": r"\times", "·": r"\cdot", "÷": r"\div", "±": r"\pm", "−": "-", "≤": r"\le", "≥": r"\ge", "≠": r"\ne", "≈": r"\approx", "→": r"\to", "←": r"\gets",
-    "∞": r"\infty", "√": r"\surd", "∑": r"\sum", "½": r"\frac12", "µ": r"\mu", "μ": r"\mu", "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "δ": r"\delta",
-    "ε": r"\varepsilon", "λ": r"\lambda", "π": r"\pi", "σ": r"\sigma", "τ": r"\tau", "φ": r"\varphi", "ω": r"\omega", "Δ": r"\Delta", "Σ": r"\Sigma",
-    "Ω": r"\Omega", **{c: f"^{{{d}}}" for c, d in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")}, **{c: f"_{{{d}}}" for c, d in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789")}}
-ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0306": "u", "\u0307": ".", "\u0308": '"', "\u030a": "r", "\u030b": "H",
-           "\u030c": "v", "\u0327": "c", "\u0328": "k"}
+    "×": r"\times", "·": r"\cdot", "÷": r"\div", "±": r"\pm", "−": "-", "≤": r"\le", "≥": r"\ge", "≠": r"\ne", "≈": r"\approx", "→": r"\to",
+    "←": r"\gets", "∞": r"\infty", "∂": r"\partial", "∇": r"\nabla", "✓": r"\surd", "√": r"\surd", "∑": r"\sum", "½": r"\frac12", "µ": r"\mu",
+    "μ": r"\mu", "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "δ": r"\delta", "ε": r"\varepsilon", "λ": r"\lambda", "π": r"\pi", "σ": r"\sigma",
+    "τ": r"\tau", "φ": r"\varphi", "ω": r"\omega", "Δ": r"\Delta", "Σ": r"\Sigma", "Ω": r"\Omega",
+    **{c: f"^{{{d}}}" for c, d in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")}, **{c: f"_{{{d}}}" for c, d in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789")}}
+ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0306": "u", "\u0307": ".", "\u0308": '"', "\u030a": "r",
+           "\u030b": "H", "\u030c": "v", "\u0327": "c", "\u0328": "k"}
 """Accents as LaTeX's commands, by the combining character."""
 
 

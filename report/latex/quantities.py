@@ -133,8 +133,9 @@ def _of_rung(key: str, ladder: Ladder, rung: Rung) -> Iterator[Number | None]:
     for peer in ladder.peers:
         if over := rung.peers.get(peer.point.kernel.title):
             yield _ratio(f"{key}/over_{slug(peer.point.kernel.name.split('/')[-1])}", over, ladder, p, peer.point)
-    share, roof = (rung.share, "peak") if p.metric == GFLOPS else (ladder.part.roofs.share(p, ladder.part.memory(p)), "memory")
-    yield _share(f"{key}/share_of_{roof}", share, ladder, p) if share else None
+    memory = None if p.metric == GFLOPS else ladder.part.roofs.share(p, ladder.part.memory(p))
+    for share, roof in ((rung.share, "peak"), (memory, "memory")):
+        yield _share(f"{key}/share_of_{roof}", share, ladder, p) if share else None
 
 
 def _rate(key: str, ladder: Ladder, p: Point) -> Number | None:

@@ -78,7 +78,8 @@ def sample(document: Document, undrawn: Iterable[str], printed: Sequence[Table],
     shown = _figures(_preferred([f for f in document.figures() if f.name not in lost], experiment))
     table = next(iter(_preferred([t for t in printed if _fits(t)], experiment)), None)
     mentions = [rf"Figure~\ref{{fig:{safe_name(f.name)}}}" for f in shown] + ([rf"Table~\ref{{tab:{safe_name(table.name)}}}"] if table else [])
-    parts = {"title": escape(blocks.clean(title)), "date": escape(document.study.date[:10]), "run": RUN, "sentences": "\n".join(map(_sentence, _numbers(found, ladder))),
+    parts = {"title": escape(blocks.clean(title)), "date": escape(document.study.date[:10]), "run": RUN,
+             "sentences": "\n".join(map(_sentence, _numbers(found, ladder))),
              "mentions": f"{words.joined(mentions)} show{'s' * (len(mentions) == 1)} more." if mentions else "",
              "figures": "\n".join(map(_figure, shown)), "table": _table(table) if table else "", "method": rf"~\cite{{{','.join(cited)}}}" if cited else ""}
     return PLACE.sub(lambda m: parts[m[1]], TEXT)
@@ -93,7 +94,7 @@ def _figures(drawn: Sequence[Figure]) -> list[Figure]:
 def _figure(figure: Figure) -> str:
     star = "" if figure.half else "*"
     name = safe_name(figure.name)
-    return "\n".join([rf"\begin{{figure{star}}}", r"\centering", rf"\rungfigure{{{name}}}", rf"\caption{{\rungcaption{{{name}}}}}",
+    return "\n".join([rf"\begin{{figure{star}}}[t]", r"\centering", rf"\rungfigure{{{name}}}", rf"\caption{{\rungcaption{{{name}}}}}",
                       rf"\label{{fig:{name}}}", rf"\end{{figure{star}}}", ""])
 
 
@@ -108,8 +109,8 @@ def _fits(table: Table) -> bool:
 
 def _table(table: Table) -> str:
     name = safe_name(table.name)
-    return "\n".join([r"\begin{table*}", r"\centering", r"\small", rf"\caption{{\rungtablecaption{{{name}}}}}", rf"\label{{tab:{name}}}", rf"\rungtable{{{name}}}",
-                      r"\end{table*}", ""])
+    return "\n".join([r"\begin{table*}[t]", r"\centering", r"\small", rf"\caption{{\rungtablecaption{{{name}}}}}", rf"\label{{tab:{name}}}",
+                      rf"\rungtable{{{name}}}", r"\end{table*}", ""])
 
 
 def _ladder(found: Sequence[Number], experiments: Sequence[str]) -> str:
