@@ -33,8 +33,8 @@ def parser() -> argparse.ArgumentParser:
     single = made.add_argument_group("single figures, in place of the report")
     single.add_argument("--only", nargs="+", metavar="FIGURE", help="names or patterns; the names are those of OUTPUT/figures")
     single.add_argument("--size", choices=figures.SIZES, default=figures.PAGE, help=f"{'; '.join(f'{k}: {v}' for k, v in figures.SIZES.items())}")
-    single.add_argument("--format", nargs="+", choices=[ending.removeprefix(".") for ending in output.PICTURES], default=["pdf"], dest="formats",
-                        help="(default: pdf)")
+    single.add_argument("--format", nargs="+", choices=figures.FORMATS, default=["pdf"], dest="formats",
+                        help="(default: pdf); pgf: for LaTeX, which must be installed")
     single.add_argument("--grey", action="store_true", help="each colour as the grey of its luminance")
     return made
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from synthetic import Run, ladder, study
 
-from report import cli, latex
+from report import cli, figures, latex
 from report.data.collect import collect as collect_study
 from report.document import make
 from report.experiment import Column, Figure, Table
@@ -403,9 +403,9 @@ def test_the_sample_shows_three_figures_a_table_and_five_numbers(rendered):
 
 
 def test_half_figures_are_of_a_column_and_others_of_the_page():
-    figures = [Figure(name, [], lambda fig: None, "A figure.", "", half=half) for name, half in (("a", True), ("b", False), ("c", True), ("d", True))]
-    assert [f.name for f in sample._figures(figures)] == ["a", "c", "b"] and [f.name for f in sample._figures(figures[2:])] == ["c", "d"]
-    assert r"\begin{figure*}" in sample._figure(figures[1]) and r"\begin{figure}" in sample._figure(figures[0])
+    shown = [Figure(name, [], lambda fig: None, "A figure.", "", half=half) for name, half in (("a", True), ("b", False), ("c", True), ("d", True))]
+    assert [f.name for f in sample._figures(shown)] == ["a", "c", "b"] and [f.name for f in sample._figures(shown[2:])] == ["c", "d"]
+    assert r"\begin{figure*}" in sample._figure(shown[1]) and r"\begin{figure}" in sample._figure(shown[0])
 
 
 WIDE = {"max_print_line": "1000"}
@@ -489,3 +489,43 @@ def test_an_unknown_key_is_an_error_that_names_what_there_is(rendered, tmp_path,
                           env=os.environ | WIDE)
     log = (folder / "wrong.log").read_text(encoding="latin-1")
     assert done.returncode != 0 and "Package rung Error" in log and all(text in log for text in said), log[-2000:]
+
+
+# Figures as PGF
+
+needs_pgf = pytest.mark.skipif(not shutil.which("pdflatex") or subprocess.run(["kpsewhich", "pgf.sty"], capture_output=True).returncode != 0,
+                               reason="pdflatex or pgf is not installed")
+
+
+def hostile_figure() -> Figure:
+    def draw(fig) -> None:
+        ax = fig.add_subplot()
+        ax.plot([1, 2], [1, 2])
+        ax.set_xticks([1, 2], ["a_b", "$x^2$"])
+        for i, text in enumerate(HOSTILE):
+            ax.text(1, 1 + i / len(HOSTILE), text)
+        ax.imshow([[0, 1], [1, 0]], extent=(1, 1.2, 1, 1.2))
+        ax.set(xlim=(0.5, 2.5), ylim=(0.5, 2.5))
+    return Figure("evil", [], draw, "A figure.", "", half=True)
+
+
+@needs_pgf
+@pytest.mark.parametrize("is_grey", (False, True))
+def test_a_figure_as_pgf_prints_its_texts_literally(tmp_path, is_grey):
+    written = figures.write([hostile_figure()], tmp_path, figures.PAGE, ["pgf"], is_grey)
+    assert [path.name for path in written] == ["evil.pgf", "evil.csv"] and (tmp_path / "evil-img0.png").is_file()
+    code = (tmp_path / "evil.pgf").read_text()
+    assert r"\textbackslash{}input\textbraceleft{}/etc/passwd" in code and r"a\_b" in code and r"\$x\textasciicircum{}2\$" in code
+    colours = re.findall(r"\{rgb\}\{([\d.]+),([\d.]+),([\d.]+)\}", code)
+    assert colours and all(len(set(colour)) == 1 for colour in colours) == is_grey
+    (tmp_path / "paper.tex").write_text("\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{lmodern}\\usepackage{pgf}\\begin{document}\n"
+                                        "\\noindent\\input{evil.pgf}\n\\end{document}\n")
+    done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"], cwd=tmp_path, capture_output=True, timeout=300)
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_pgf_needs_a_latex(tmp_path, monkeypatch, capsys):
+    ladder("gpu").save(tmp_path / "in")
+    monkeypatch.setattr(figures.shutil, "which", lambda name: None)
+    assert cli.main([str(tmp_path / "in"), "--only", "matmul_ladder_rungs", "--format", "pgf", "--output", str(tmp_path / "out")]) == cli.BAD_INPUT
+    assert "pdflatex, which sets the texts of a PGF, is not installed" in capsys.readouterr().err and not (tmp_path / "out").exists()
