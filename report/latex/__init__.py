@@ -20,7 +20,7 @@ ENDING = ".tex"
 
 
 def write(document: Document, undrawn: Iterable[str], folder: Path) -> list[str]:
-    """Writes rung.sty, numbers.tex, captions.tex, tables/NAME.tex, rung.bib and sample.tex; the figures are those of ../figures.
+    """Writes rung.sty, numbers.tex, captions.tex, tables/NAME.tex, rung.bib and sample.tex; the figures are in ../figures.
     Returns, after printing it, what could not be written, since the results have values that no run writes."""
     files.folder(folder)
     every = document.tables()

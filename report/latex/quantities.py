@@ -1,4 +1,4 @@
-"""The numbers of a report by key, as they are printed in its texts, and where each comes from.
+"""The numbers of a report by key, as its texts print them, each with its origin.
 
 A key is a path of words: EXPERIMENT/KERNEL/SIZE/QUANTITY for a kernel of a ladder ('matmul_ladder/gpu/matmul/tiled/n8192/rate'),
 EXPERIMENT/SIDE/FAMILY/TYPE/ROLE/QUANTITY for the bottom, the top, the fastest kernel and the fastest library of a ladder, whichever they are,

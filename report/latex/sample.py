@@ -129,7 +129,8 @@ def _numbers(found: Sequence[Number], ladder: str) -> list[Number]:
     gains = [n for n in compared if n.key.endswith("/speedup")]
     chosen += [max(gains, key=lambda n: n.size)] if gains else []
     chosen += [n for n in compared if n.key.endswith(("/start", "/start_with_copies"))][:2]
-    return list(dict.fromkeys([*chosen, *known.values()]))[:NUMBERS]
+    rest = [n for key, n in known.items() if SENTENCES[key.rsplit("/", 1)[-1]].startswith("{what}")]
+    return list(dict.fromkeys([*chosen, *rest]))[:NUMBERS]
 
 
 def _sentence(n: Number) -> str:
