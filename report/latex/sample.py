@@ -36,10 +36,11 @@ TEXT = r"""% A paper to start from: copy it, since the next report writes it aga
 \usepackage{lmodern}
 \usepackage[a4paper,width=166mm,height=240mm,columnsep=4mm]{geometry}
 \usepackage{microtype}
-\usepackage[numbers]{natbib}
+\usepackage[numbers,sort]{natbib}
 \usepackage[hyphens]{url}
 \usepackage{rung}
 \setlength{\emergencystretch}{3em}
+\setlength{\belowcaptionskip}{1ex}
 \makeatletter \g@addto@macro{\UrlBreaks}{\UrlOrds} \makeatother
 \newcommand{\doi}[1]{doi:~\url{#1}}
 

@@ -458,6 +458,16 @@ def test_every_number_caption_and_table_compiles(rendered, tmp_path):
 
 
 @needs_latex
+def test_a_document_in_another_folder_names_the_path(rendered, tmp_path):
+    copied(rendered, tmp_path)
+    name = sorted((rendered / "figures").glob("*.pdf"))[0].stem
+    (tmp_path / "paper.tex").write_text("\n".join([
+        r"\pdfminorversion=7\documentclass{article}\newcommand{\rungpath}{latex/}\usepackage{\rungpath rung}\begin{document}",
+        r"\section{\rung{matmul_ladder/gpu/matmul/fp32/top/rate}}", rf"\rungfigure[width=3cm]{{{name}}}", r"\rungtable{matmul_ladder_rungs}", r"\end{document}"]))
+    assert "Overfull" not in compiled(tmp_path, "paper")
+
+
+@needs_latex
 def test_hostile_texts_compile_and_run_nothing(hostile, tmp_path):
     folder = copied(hostile, tmp_path)
     evil = [rf"\item {escape(text)}\par" for text in HOSTILE]
