@@ -463,7 +463,8 @@ def test_a_document_in_another_folder_names_the_path(rendered, tmp_path):
     name = sorted((rendered / "figures").glob("*.pdf"))[0].stem
     (tmp_path / "paper.tex").write_text("\n".join([
         r"\pdfminorversion=7\documentclass{article}\newcommand{\rungpath}{latex/}\usepackage{\rungpath rung}\begin{document}",
-        r"\section{\rung{matmul_ladder/gpu/matmul/fp32/top/rate}}", rf"\rungfigure[width=3cm]{{{name}}}", r"\rungtable{matmul_ladder_rungs}", r"\end{document}"]))
+        r"\section{\rung{matmul_ladder/gpu/matmul/fp32/top/rate}}", rf"\noindent\rungfigure[width=3cm]{{{name}}}\par",
+        r"\noindent\rungtable{matmul_ladder_rungs}", r"\end{document}"]))
     assert "Overfull" not in compiled(tmp_path, "paper")
 
 
