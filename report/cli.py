@@ -13,7 +13,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from report import compose, document, figures, files, forks, output
+from report import compose, document, figures, files, forks, latex, output
 from report.data.collect import Study, collect
 from report.data.reading import InputError
 from report.faults import say, shortened
@@ -30,12 +30,12 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--recorded", nargs="+", action="extend", type=Path, default=[], metavar="DIR",
                       help="recorded results, which stand in for what the results lack")
     made.add_argument("--output", type=Path, default=Path("report-output"), metavar="DIR",
-                      help="where report.pdf, report.html, report.typ, figures/ and tables/ go (default: %(default)s)")
+                      help="where report.pdf, report.html, report.typ, figures/, tables/ and latex/ go (default: %(default)s)")
     single = made.add_argument_group("single figures, in place of the report")
     single.add_argument("--only", nargs="+", metavar="FIGURE", help="names or patterns; the names are those of OUTPUT/figures")
     single.add_argument("--size", choices=figures.SIZES, default=figures.PAGE, help=f"{'; '.join(f'{k}: {v}' for k, v in figures.SIZES.items())}")
-    single.add_argument("--format", nargs="+", choices=[ending.removeprefix(".") for ending in output.PICTURES], default=["pdf"], dest="formats",
-                        help="(default: pdf)")
+    single.add_argument("--format", nargs="+", choices=figures.FORMATS, default=["pdf"], dest="formats",
+                        help="(default: pdf); pgf: for LaTeX, which must be installed")
     single.add_argument("--grey", action="store_true", help="each colour as the grey of its luminance")
     return made
 
@@ -116,9 +116,11 @@ def render(study: Study, folder: Path, again: str) -> int:
             say(f"matplotlib is not installed: CSV only, no figures; later: {again}")
         content = compose.documents(made, undrawn)
         document.write(content, folder)
-        written = forks.begin(page.write, made, compose.in_one(made, undrawn), folder)
+        of_page = forks.begin(page.write, made, compose.in_one(made, undrawn), folder)
+        of_latex = forks.begin(latex.write, made, undrawn, folder / "latex")
         code, pages = _typeset(list(content), folder, again)
-        written()
+        of_page()
+        untold += of_latex()
     for path in reversed(pages):
         _print(path)
     return BAD_INPUT if code == OK and (untold or output.UNEXPECTED in undrawn.values()) else code

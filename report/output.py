@@ -89,18 +89,18 @@ def written(figures: Sequence[Figure], tables: Callable[[], Sequence[Table]], ou
 
 def _data(items: Sequence[Figure | Table], folder: Path) -> Path:
     files.folder(folder)
-    _remove_stale(folder, {safe_name(item.name) for item in items})
+    remove_stale(folder, {safe_name(item.name) for item in items})
     for item in items:
         write_csv(folder / f"{safe_name(item.name)}.csv", item.rows)
     return folder
 
 
-def _remove_stale(folder: Path, names: set[str]) -> None:
+def remove_stale(folder: Path, names: set[str], endings: Sequence[str] = ENDINGS) -> None:
     """Removes files that an earlier report wrote here and this one does not have; other files stay."""
     listed = folder / LIST
     is_ours = listed.is_file() and not listed.is_symlink() and listed.stat().st_size <= LONGEST_LIST
     for name in set(listed.read_text(encoding="utf-8", errors="replace").split() if is_ours else ()) - names:
-        for ending in ENDINGS:
+        for ending in endings:
             files.remove(folder / f"{safe_name(name)}{ending}")
     files.write(listed, "".join(f"{name}\n" for name in sorted(names)))
 

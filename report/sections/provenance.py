@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from report.data.collect import Study
 from report.data.records import Point, Run
@@ -42,17 +43,37 @@ def again(study: Study) -> list[dict]:
     return [blocks.heading("To reproduce and to cite"), blocks.paragraph(text), citation(study)[1]]
 
 
-def citation(study: Study) -> list[dict]:
-    """How to cite these numbers, on the last page: version, commits, machines and days."""
+@dataclass(frozen=True)
+class Cited:
+    """The run as it is cited."""
+
+    version: str
+    commits: list[str]
+    machines: list[str]
+    days: list[str]
+    """The first and the last one; one where they are the same."""
+    changed: str
+    """A sentence on runs that were built from changed trees; empty without such runs."""
+
+
+def cited(study: Study) -> Cited:
+    """The version, commits, machines and days of all runs."""
     runs = sorted({str(p.run.path): p.run for p in study.parts}.values(), key=lambda r: r.date)
     changed = sum(bool(r.context.get("git_dirty")) for r in runs)
     versions = sorted({str(r.context["rung_version"]) for r in runs if r.context.get("rung_version")})
     commits = list(dict.fromkeys(commit_of(r) for r in runs if r.context.get("git_commit")))
     machines = dict.fromkeys(p.machine.name for p in study.parts if any(x.is_timed for x in p.points))
     dirty = f" {changed} of {words.counted(len(runs), 'run')} were built from a tree with uncommitted changes (+)." if changed else ""
+    return Cited(words.joined([f"rung {v}" for v in versions]) or "rung", commits, list(machines),
+                 list(dict.fromkeys((runs[0].day, runs[-1].day))), dirty)
+
+
+def citation(study: Study) -> list[dict]:
+    """How to cite these numbers, on the last page."""
+    run = cited(study)
     return [blocks.subheading("To cite these numbers"), blocks.paragraph(
-        f"{words.joined([f'rung {v}' for v in versions]) or 'rung'}, {'commits' if len(commits) > 1 else 'commit'} {words.joined(commits) or 'unknown'}; {words.joined(list(machines)) or 'counted only'}; "
-        f"{' to '.join(dict.fromkeys((runs[0].day, runs[-1].day)))}.{dirty} The table of runs has the commit, machine and date of each.")]
+        f"{run.version}, {'commits' if len(run.commits) > 1 else 'commit'} {words.joined(run.commits) or 'unknown'}; {words.joined(run.machines) or 'counted only'}; "
+        f"{' to '.join(run.days)}.{run.changed} The table of runs has the commit, machine and date of each.")]
 
 
 def commit_of(run: Run) -> str:

@@ -38,7 +38,7 @@ def _who(entry: dict) -> str:
     """'Zhou', 'Goto and van de Geijn', 'Hwu and others'; of an organisation its name."""
     author = str(entry.get("author", ""))
     several = author.endswith(OTHERS)
-    names = [_surname(name) for name in author.removesuffix(OTHERS).split(", ") if name.strip()]
+    names = [surname(name) for name in author.removesuffix(OTHERS).split(", ") if name.strip()]
     if entry.get("organisation") or not names:
         return author or str(entry.get("title", ""))
     if several or len(names) > 2:
@@ -46,7 +46,7 @@ def _who(entry: dict) -> str:
     return " and ".join(names)
 
 
-def _surname(name: str) -> str:
+def surname(name: str) -> str:
     """'van de Geijn' of 'Robert A. van de Geijn', 'Hwu' of 'Wen-mei W. Hwu'."""
     parts = name.split()
     first = len(parts) - 1

@@ -366,7 +366,7 @@ def test_hostile_names_are_escaped(tmp_path, quick):
     assert shown["page"]["title"].replace("\u200b", "") == HOSTILE[0]
     assert (tmp_path / "out" / "report.typ").read_bytes() == document.TEMPLATE.read_bytes()
     files = {p.relative_to(tmp_path / "out").parts[0] for p in (tmp_path / "out").rglob("*")}
-    assert files == {"figures", "tables", "report.json", "report.typ", "report.pdf", "report.html"}
+    assert files == {"figures", "tables", "latex", "report.json", "report.typ", "report.pdf", "report.html"}
     assert {p.name for p in tmp_path.iterdir()} == {"in", "out"}
     text = (tmp_path / "out" / "report.json").read_text()
     assert not any(c in text for c in "\x00\x1b\u202e")
