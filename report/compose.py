@@ -92,7 +92,8 @@ def _paper(document: Document, undrawn: Mapping[str, str]) -> dict:
     for name, title, section in document.titled:
         if section.paper:
             main += [heading(title), question(asked[name]), *_text(section.finding, [x for x in section.paper if isinstance(x, Figure)]), *_once(section.paper, undrawn)]
-    main += [heading(answers.TITLE), question(answers.QUESTION), table(answers.table(document.titled, document.claims))]
+    if others := answers.tables(document.titled, document.claims):
+        main += [heading(answers.TITLE), question(answers.QUESTION), *map(table, others)]
     main += _checked(document)
     return _page(document, page["title"], **{k: page[k] for k in ("question", "sentences", "warnings")}, contents=True,
                  first=_once(document.first, undrawn), main=main,

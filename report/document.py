@@ -73,7 +73,7 @@ class Document:
     def tables(self) -> list[Table]:
         own = [t for s in self.sections for t in (*s.tables, *(x for x in (*s.paper, *s.appendix) if isinstance(x, Table)))]
         own += [*self.beside.tables, *side_by_side.verdicts(self.claims)] if self.beside else []
-        own += [] if first_page.is_single(self.found) else [answers.table(self.titled, self.claims)]
+        own += [] if first_page.is_single(self.found) else answers.tables(self.titled, self.claims)
         summary = literature.summary(self.claims)
         own += [summary[1], *literature.tables(self.claims)] if summary else []
         return _unique([*own, *machines.section(self.study)[1], *provenance.section(self.study)[1]])

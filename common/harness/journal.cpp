@@ -213,7 +213,8 @@ void Journal::open_locked(Kind kind) {
   if (kind != Kind::existing) std::filesystem::create_directories(file_.parent_path(), ignored);
   do {
     const int made = kind == Kind::existing ? 0 : O_CREAT;
-    descriptor_ = Descriptor(::open(file_.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK | made, 0644));
+    descriptor_ =
+        Descriptor(::open(file_.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | made, 0644));
     if (!descriptor_.is_open() && errno == ENOENT && !made) return;
     if (!descriptor_.is_open()) output_error(file_, "write");
     if (!is_regular_file(descriptor_)) throw OutputError(file_.string() + " is no regular file: no journal");
@@ -369,6 +370,12 @@ void write_file(const std::filesystem::path& named, const std::string& text) {
   }
   sync_folder(file);
   remove_dead_parts(file);
+}
+
+void write_own_file(const std::filesystem::path& file, const std::string& text) {
+  std::error_code ignored;
+  if (is_symlink(file, ignored)) std::filesystem::remove(file, ignored);
+  write_file(file, text);
 }
 
 Json journal_header(const std::filesystem::path& file) {

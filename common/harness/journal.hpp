@@ -69,6 +69,9 @@ bool holds_points(const Json& record);
 /// that has no reader within a minute cannot be. Throws OutputError.
 void write_file(const std::filesystem::path& named, const std::string& text);
 
+/// The same for a file of a run's own folder: a link of that name is replaced and not followed.
+void write_own_file(const std::filesystem::path& file, const std::string& text);
+
 /// The header of a journal; empty if it cannot be read or its line is damaged.
 Json journal_header(const std::filesystem::path& file);
 

@@ -156,11 +156,11 @@ Json opening_context(const Experiment& experiment, const StudyOptions& options, 
 void write_results(const Experiment& experiment, const StudyOptions& options, const std::filesystem::path& folder,
                    const Json& context, const std::vector<Json>& entries) {
   const std::string text = results_text(context, entries);
-  write_file(folder / (experiment.name + ".json"), text);
+  write_own_file(folder / (experiment.name + ".json"), text);
   if (!options.copy_to.empty()) write_file(options.copy_to, text);
   for (const std::string side : {"cpu", "gpu"})
     if (const Json roofs = ceilings(side, context, entries); !roofs.is_null())
-      write_file(folder / ("ceilings-" + side + ".json"), json_text(roofs, 1) + "\n");
+      write_own_file(folder / ("ceilings-" + side + ".json"), json_text(roofs, 1) + "\n");
 }
 
 /// Calls `use` with each point's name and entries: a record of the journal holds the points of one group.

@@ -663,19 +663,25 @@ Check Workload::judge_kept(const DataSet& data, std::uint64_t seed) {
   return inputs.judge(host).within(kernel_.error_bound);
 }
 
+constexpr std::size_t kMostMoved = std::size_t{64} << 20;  // bytes of all operands together
+
+std::size_t Workload::all_bytes() const {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < operands_; ++i) bytes += buffers_[i].bytes();
+  return bytes;
+}
+
 /// The inputs whose elements may change their places; none if all of them are large together.
 std::vector<std::size_t> Workload::movable() const {
-  constexpr std::size_t kFewest = 64, kMost = std::size_t{64} << 20;
+  constexpr std::size_t kFewest = 64;
   std::vector<std::size_t> found;
-  std::size_t bytes = 0;
   for (std::size_t i = 0; i < operands_; ++i) {
-    bytes += buffers_[i].bytes();
     if (buffers_[i].role == Role::input && is_of_numbers(buffers_[i]) && buffers_[i].elements >= kFewest)
       found.push_back(i);
   }
   const bool have_places = redraw_of(problem_) || problem_.flops(call_.params) <= 0;  // or control the run
   const bool is_on_host = target_.is_host_memory() && kernel_.side() == "cpu";
-  return is_on_host && !have_places && bytes <= kMost ? found : std::vector<std::size_t>{};
+  return is_on_host && !have_places && all_bytes() <= kMostMoved ? found : std::vector<std::size_t>{};
 }
 
 /// Of one run after one on the inputs as they are. Both kinds have been written twice, so that caches hold as much.
@@ -705,8 +711,29 @@ double Workload::seconds_of_moved(bool is_known) {
   return seconds;
 }
 
+/// The same where elements may have new values, but no other place: a few of them, since many could change the work.
+double Workload::seconds_of_redrawn(bool is_known) {
+  restore_read();
+  target_.time(called_, call_, 1, Mode::hot);
+  restore_read();
+  const std::vector<Change> changes = draw_changes();
+  const auto write = [&](bool has_changed) {
+    for (const Change& one : changes) put(call_.operands[one.operand], one, has_changed ? one.now : one.before);
+  };
+  write(is_known);
+  write(!is_known);
+  const double seconds = target_.time(called_, call_, 1, Mode::hot);
+  for (auto one = changes.rbegin(); one != changes.rend(); ++one) put(call_.operands[one->operand], *one, one->before);
+  return seconds;
+}
+
+bool Workload::has_redrawn() const {
+  return redraw_of(problem_) && target_.is_host_memory() && kernel_.side() == "cpu" && buffers_[0].elements > 0 &&
+         all_bytes() <= kMostMoved;
+}
+
 std::string Workload::known_inputs_failure() {
-  if (movable().empty()) return "";
+  if (movable().empty() && !has_redrawn()) return "";
   const UseThreads own(threads_or_as_now(threads_));
   const std::string found = saved_on_known_inputs();
   restore_read();
@@ -717,14 +744,18 @@ std::string Workload::known_inputs_failure() {
 std::string Workload::saved_on_known_inputs() {
   constexpr double kLonger = 1.1, kReading = 200e-9, kMostPairs = 0.8, kSeconds = 0.01;
   constexpr int kTries = 4, kFewest = 3, kMost = 15;
-  const double once = seconds_of_moved(true);
+  const bool is_moved = !movable().empty();
+  const auto seconds_of = [&](bool is_known) {
+    return is_moved ? seconds_of_moved(is_known) : seconds_of_redrawn(is_known);
+  };
+  const double once = seconds_of(true);
   std::vector<double> known, fresh;
   for (int attempt = 1; attempt <= kTries; ++attempt) {  // the machine may have been busy: more of them
     known.clear(), fresh.clear();
     const int rounds = attempt * std::clamp(int(kSeconds / once), kFewest, kMost);
     for (int round = 0; round < rounds; ++round)
       for (const bool is_known : {round % 2 == 0, round % 2 != 0})
-        (is_known ? known : fresh).push_back(seconds_of_moved(is_known));
+        (is_known ? known : fresh).push_back(seconds_of(is_known));
     int longer = 0;
     for (int round = 0; round < rounds; ++round)
       longer += fresh[std::size_t(round)] > kLonger * known[std::size_t(round)] + kReading;

@@ -167,6 +167,9 @@ class Workload {
   bool may_exchange() const;
   std::vector<std::size_t> movable() const;
   double seconds_of_moved(bool is_known);
+  double seconds_of_redrawn(bool is_known);
+  bool has_redrawn() const;
+  std::size_t all_bytes() const;
   std::string saved_on_known_inputs();
   std::optional<double> seconds_while_moved(std::int64_t runs, bool moves);
   /// Four bytes of an output, and their mark for "not written".

@@ -125,7 +125,7 @@ class Page:
                 f'<table class="{right.strip()}"><thead><tr>{head}<tbody>{rows}</table></div></figure>')
 
     def _kind(self, table: Table | None) -> str:
-        return " claims" if table and self.claims and table.rows and table.rows[0].get("id") in self.claims else ""
+        return " claims" if table and self.claims and table.rows and "source" in table.rows[0] and table.rows[0].get("id") in self.claims else ""
 
     def _marks(self, block: dict, table: Table | None) -> list[str]:
         """For the search of claims: the document and the verdict of each row."""
