@@ -18,9 +18,10 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="rung roofline", description="Puts kernels of any program under measured roofs: rate, operations per byte, shares of the roofs.",
         epilog="exit codes: 0 done, 2 wrong usage or bad input, 4 a file cannot be written")
-    made.add_argument("files", nargs="+", type=Path, metavar="FILE",
+    made.add_argument("files", nargs="*", type=Path, metavar="FILE",
                       help="of Nsight Compute (--csv --page raw, or .ncu-rep where its Python module ncu_report is found), of Google Benchmark (JSON "
                       "with counters of operations and bytes), or a CSV with a header of name, seconds, flops, bytes")
+    made.add_argument("--metrics", action="store_true", help="print the metrics that Nsight Compute has to measure: ncu --metrics $(rung roofline --metrics)")
     made.add_argument("--roofs", nargs="+", type=Path, default=[], metavar="RESULT",
                       help="whose roofs: results of rung (rung run ceilings), or ERT's roofline.json (default: the recorded GPU that the file names)")
     made.add_argument("--side", choices=("gpu", "cpu"), help="of which side the roofs are (default: gpu, and cpu for Google Benchmark)")

@@ -18,7 +18,7 @@ from report.output import write_csv
 from report.plain import plain
 from report.roofline.arguments import parser
 from report.roofline.machine import roofs, write_ert
-from report.roofline.programs import Asked, Kernel, load
+from report.roofline.programs import METRICS, Asked, Kernel, load
 from report.text import numbers
 
 OK, BAD, BAD_OUTPUT = 0, 2, 4
@@ -30,6 +30,11 @@ MOST_NAMED = 12
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
+    if options.metrics:
+        print(",".join(METRICS))
+        return OK
+    if not options.files:
+        return _fail(BAD, "which file? See rung roofline --help")
     asked = Asked(options.type, options.flops, options.bytes, options.per_second)
     try:
         kernels = [k for path in options.files for k in load(path, asked)]

@@ -27,6 +27,8 @@ OPERATIONS = {"fp32": "f", "fp64": "d", "fp16": "h"}
 """The letter of a type in ncu's names of operations; those of fp16 are on pairs."""
 ADD, MUL, FMA = (f"smsp__sass_thread_inst_executed_op_{{}}{kind}_pred_on.sum" for kind in ("add", "mul", "fma"))
 DEVICE = "device__attribute_display_name"
+METRICS = (DEVICE, TIME, DRAM, READ, WRITTEN, *(metric.format(letter) for letter in OPERATIONS.values() for metric in (ADD, MUL, FMA)))
+"""What Nsight Compute has to measure."""
 FLOPS = ("flops", "FLOPs", "FLOPS", "flop", "Flops", "FLOP")
 BYTES = ("bytes", "Bytes", "bytes_per_second")
 LONGEST = 120
@@ -164,7 +166,7 @@ def _value(path: Path, name: str, text: str | None, unit: str) -> float | None:
 def _launch(path: Path, name: str, value: Callable[[str], float | None], device: str, type_: str) -> Kernel:
     seconds = value(TIME)
     if seconds is None or not seconds > 0:
-        raise InputError(path, TIME, f"'{plain(name)[:60]}' has no time: profile with --metrics {TIME}, or with --set full")
+        raise InputError(path, TIME, f"'{plain(name)[:60]}' has no time: profile with --metrics $(rung roofline --metrics)")
     return Kernel(_short(name), seconds, _flops(value, type_), _bytes(path, value, seconds), device=plain(device))
 
 

@@ -20,6 +20,14 @@ MAY_FAIL = {"doctor": {0, 1}, "rung compare": {0, 1}}
 """A machine may lack something; a point may be slower."""
 BRIEF = {"rung run": {"BENCHMARK_LIST_TESTS": "true"}, "rung ceilings": {"BENCHMARK_FILTER": "l1", "BENCHMARK_REPETITIONS": "1"}}
 """What it would measure is listed; of the roofs one is measured once."""
+PROFILE = """"ID","Kernel Name","device__attribute_display_name","gpu__time_duration.sum","dram__bytes.sum",\
+"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum","smsp__sass_thread_inst_executed_op_fmul_pred_on.sum",\
+"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
+"","","","nsecond","byte","inst","inst","inst"
+"0","mine(float*)","NVIDIA H200","100,000","360,000,000","0","0","30,000,000"
+"""
+BENCHMARK = """{"context": {}, "benchmarks": [{"name": "mine", "real_time": 1000.0, "time_unit": "ns", "work": 2048.0, "moved": 8192.0}]}"""
+"""What another profiler and another harness write."""
 LONG = ("'gpu/matmul/*'", "--n 1000000")
 OWN = "cpu/matmul/mine"
 """The kernel of the tutorial, which is not in the program."""
@@ -62,6 +70,8 @@ def test_a_command_runs(command, tmp_path):
     for folder in ("build", "experiments"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     (tmp_path / "in.ppm").write_bytes(b"P6 20 20 255\n" + bytes(1200))
+    (tmp_path / "mine.csv").write_text(PROFILE, encoding="utf-8")
+    (tmp_path / "bench.json").write_text(BENCHMARK, encoding="utf-8")
     env = os.environ | next((less for word, less in BRIEF.items() if word in command), {})
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     wanted = next((codes for word, codes in MAY_FAIL.items() if word in command), {0})
