@@ -192,7 +192,7 @@ def drawn_only() -> Iterator[None]:
     """Composes and draws everything, but writes no figures as files and does not typeset the document."""
     with (patch.object(output, "MOST_WORKERS", 1), patch.object(formats.Formats, "save_png", lambda *_: None),
           patch.object(formats.Formats, "save", lambda self, fig, name: fig.draw_without_rendering()),
-          patch.object(document, "typeset", lambda folder: folder / "report.pdf")):
+          patch.object(document, "typeset", lambda names, folder: [folder / "report.pdf"])):
         yield
 
 
