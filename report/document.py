@@ -103,7 +103,7 @@ def _without(section: Section, first: Sequence[Figure]) -> Section:
     """The section without the figures that are on the first page."""
     figures = _paired([f for f in first_page.every(section) if all(f is not x for x in first)])
     drawn = {f.name: f for f in figures}  # as wide as in the experiment's own section
-    paper = [drawn.get(item.name, item) if isinstance(item, Figure) else item for item in section.paper]
+    paper = [drawn.get(item.name, item) if isinstance(item, Figure) else item for item in section.paper if all(item is not x for x in first)]
     return replace(section, figures=figures, paper=paper, appendix=_paired(section.appendix))
 
 
