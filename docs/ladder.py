@@ -12,11 +12,10 @@ sys.path.insert(0, str(ROOT))
 from report.data import statistics
 from report.data.load import load
 from report.data.records import Point
+from report.sections.steps import CLEARLY
 
 RESULTS = ROOT / "experiments" / "recorded" / "nvidia-h200" / "matmul_ladder.json.gz"
 N = 8192
-CLEARLY = 1.1
-"""A rung stands in the table if it is so many times as fast as the one above it; the fastest does anyway."""
 BEGIN, END = "<!-- Written by `python3 docs/ladder.py`. -->\n", "\n<!-- The end of what is written. -->"
 
 

@@ -62,7 +62,7 @@ def _answer(main: Ladder) -> list[str]:
     best = main.fastest
     if not best.share:
         return []
-    limited = ": the board’s power sets the clock, and at that clock arithmetic is what is busy" if best.use.limit == POWER else ""
+    limited = ": the board’s power sets the clock" if best.use.limit == POWER else ""
     return [f"On the tensor cores {words.type_name(main.type)} products of {main.size_text} reach {numbers.rate(best.point)} ({ladders.named(main, is_inside=True)}), "
             f"{words.of_peak(best.share)}{limited}{ladders.against_library(main)}."]
 

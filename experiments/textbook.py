@@ -351,10 +351,10 @@ def _most(view: View, base: Setting | None, measured: list[Setting]) -> list[str
     wanted = RETURNS * view.settings["width"]
     past = next((s for s in measured if base and s.is_past_l1 and _block(s.naive) == "16x16" and "lda" not in s.naive.sizes
                  and s.naive.mode == base.naive.mode and s.naive.n == base.naive.n), None)
-    text = f"Where loads bypass the L1, the factor is {numbers.times(past.factor)}: the L2 still serves most of them. " if past else ""
+    text = f"Where loads bypass the L1, the factor is {numbers.times(past.factor)}. " if past else ""
     text += f"Of {words.counted(len(measured), 'measured setting')} the factor is largest, {numbers.times(best.factor)}, with a block of {best.name}"
     back = [s for s in measured if s.factor >= wanted]
-    return [f"{text}; {len(back)} of them reach{'es' if len(back) == 1 else ''} {numbers.percent(RETURNS)} of the textbook’s {view.settings['width']}×, {'all with blocks whose loads hardly merge' if all(_block(s.naive) != '16x16' for s in back) else 'some with its own blocks'}." if back else
+    return [f"{text}; {len(back)} of them reach{'es' if len(back) == 1 else ''} {numbers.percent(RETURNS)} of the textbook’s {view.settings['width']}×, {'none of these with its blocks of 16 × 16' if all(_block(s.naive) != '16x16' for s in back) else 'some of these with its blocks of 16 × 16'}." if back else
             f"{text}; none reaches {numbers.percent(RETURNS)} of the textbook’s {view.settings['width']}×."]
 
 

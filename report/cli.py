@@ -31,8 +31,8 @@ def parser() -> argparse.ArgumentParser:
                       help="recorded results, which stand in for what the results lack")
     made.add_argument("--output", type=Path, default=Path("report-output"), metavar="DIR",
                       help="where report.pdf, report.html, report.typ, figures/, tables/ and latex/ go (default: %(default)s)")
-    single = made.add_argument_group("single figures, in place of the report")
-    single.add_argument("--only", nargs="+", metavar="FIGURE", help="names or patterns; the names are those of OUTPUT/figures")
+    single = made.add_argument_group("single figures instead of the report")
+    single.add_argument("--only", nargs="+", metavar="FIGURE", help="names, as in OUTPUT/figures, or patterns")
     single.add_argument("--size", choices=figures.SIZES, default=figures.PAGE, help=f"{'; '.join(f'{k}: {v}' for k, v in figures.SIZES.items())}")
     single.add_argument("--format", nargs="+", choices=figures.FORMATS, default=["pdf"], dest="formats",
                         help="(default: pdf); pgf: for LaTeX, which must be installed")

@@ -111,8 +111,8 @@ def _experiments(document: Document, undrawn: Mapping[str, str]) -> dict:
     for section in document.joined:
         made += [heading(comparison.TITLE), question(comparison.QUESTION), *_text(section.finding, section.figures),
                  *_once(section.figures, undrawn)]
-    return _page(document, "Experiments", question="Each experiment: its question, its answer, and the verdicts on at most six claims of the literature, those that do not hold first; "
-                 "literature.pdf has all.",
+    return _page(document, "Experiments", question="Each experiment: its question, its answer, and the verdicts on at most "
+                 f"{literature.MOST} claims of the literature, those that do not hold first; literature.pdf has all.",
                  contents=True, main=made)
 
 

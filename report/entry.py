@@ -13,7 +13,16 @@ from report.faults import print_anything, say
 from report.surroundings import settle
 
 BAD = 2
+PICTURES = (".svg", ".pdf", ".png")
 REQUIREMENTS = Path(__file__).resolve().parent / "requirements.txt"
+
+
+def picture(text: str) -> Path:
+    """The path of a picture that is asked for, of one of the formats that are written."""
+    path = Path(text)
+    if path.suffix not in PICTURES:
+        raise argparse.ArgumentTypeError(f"the file has to end in {', '.join(PICTURES)}")
+    return path
 
 
 def run(program: str, parser: Callable[[], argparse.ArgumentParser], command: str) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from report import files, forks
 from report.data.reading import InputError
 from report.experiment import Figure
+from report.faults import UNUSABLE, why
 from report.output import PICTURES, safe_name, write_csv
 
 if TYPE_CHECKING:
@@ -53,7 +54,10 @@ def _write(shown: Sequence[Figure], folder: Path, size: str, formats: Sequence[s
     for figure in shown:
         name = safe_name(figure.name)
         write_csv(folder / f"{name}.csv", figure.rows)
-        fig = _draw(figure, name, folder, size, is_grey)
+        try:
+            fig = _draw(figure, name, folder, size, is_grey)
+        except UNUSABLE as error:
+            raise InputError(Path(name), "--only", f"it cannot be drawn from these results: {why(error)}") from None
         if PGF.removeprefix(".") in formats:
             from report.draw import pgf
             pgf.save(fig, folder, name, is_grey)

@@ -3,7 +3,8 @@
 import argparse
 from pathlib import Path
 
-ENDINGS = (".svg", ".pdf", ".png")
+from report.entry import picture
+
 FILTERS = ("slower", "faster", "same", "undecided", "grew", "shrank", "equal")
 LARGEST, MOST_BETWEEN = 1.0, 10.0
 
@@ -32,13 +33,6 @@ def filters(text: str) -> list[str]:
     return words
 
 
-def figure(text: str) -> Path:
-    path = Path(text)
-    if path.suffix not in ENDINGS:
-        raise argparse.ArgumentTypeError(f"the file has to end in {', '.join(ENDINGS)}")
-    return path
-
-
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="rung compare", description="Compares results, point by point, each run with A: the same, faster, slower or undecided; "
@@ -62,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
     form.add_argument("--markdown", action="store_true", help="print Markdown, for a pull request")
     form.add_argument("--json", action="store_true", help="print JSON")
     made.add_argument("--csv", type=Path, metavar="FILE", help="write all rows there")
-    made.add_argument("--figure", type=figure, metavar="FILE", help="draw the ratios with their intervals: .svg, .pdf or .png")
+    made.add_argument("--figure", type=picture, metavar="FILE", help="draw the ratios with their intervals: .svg, .pdf or .png")
     made.add_argument("--undecided", type=Path, metavar="FILE",
                       help="write the names of the undecided points there, for `rung run --more RESULT --points FILE`")
     return made

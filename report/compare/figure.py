@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from report import files
 from report.compare.comparison import Comparison
 from report.compare.rule import FASTER, SAME, SLOWER, Finding
 from report.draw import style
-from report.draw.formats import PLAIN
+from report.draw.formats import save_as
 from report.draw.paper import text_width
-from report.plain import plain, plain_lines
+from report.plain import plain
 
 ROW, TALLEST = 3.9, 260.0
 """Millimetres of a row with a name, and of the whole figure; more rows are narrower, and only decided differences have names."""
@@ -49,9 +47,7 @@ def save(c: Comparison, path: Path, only: Sequence[str] = ()) -> None:
     fig = style.figure(ABOVE + BELOW + max(row * len(rows), 2 * ROW))
     _draw(fig, c, rows, row, f" ({len(rows)} of {every} points)" if every > len(rows) else "")
     style.finish(fig)
-    kind, picture = path.suffix[1:], io.BytesIO()
-    fig.savefig(picture, format=kind, metadata=PLAIN.get(kind, {}), dpi=DOTS)
-    files.write(path, plain_lines(picture.getvalue().decode()) if kind == "svg" else picture.getvalue())
+    save_as(fig, path, DOTS)
 
 
 def _draw(fig, c: Comparison, rows: Sequence[tuple[str, Finding]], row: float, note: str) -> None:

@@ -35,8 +35,8 @@ class Part:
     def label(self) -> str:
         """'recorded on NVIDIA H200 (board 946f), 2026-11-21'; a CPU with the board of its host."""
         host = self.run.machine("gpu").board if self.side == "cpu" else ""
-        beside = f" beside board {host}" if host else ""
-        return f"{'recorded' if self.recorded else 'measured'} on {self.machine.label}{beside}, {self.run.day}"
+        where = f" (host of board {host})" if host else ""
+        return f"{'recorded' if self.recorded else 'measured'} on {self.machine.label}{where}, {self.run.day}"
 
     def timed(self, family: str | None = None, type_: str | None = None, mode: str | None = None) -> list[Point]:
         """Timed points that are no ceilings, in the ladder's order; by default of the main mode.

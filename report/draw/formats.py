@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -51,6 +51,15 @@ def grey(colour: str) -> str:
     light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     value = 12.92 * light if light <= 0.0031308 else 1.055 * light ** (1 / 2.4) - 0.055
     return "#" + 3 * f"{round(255 * value):02x}"
+
+
+def save_as(fig: Figure, path: Path, dots: int = 150) -> None:
+    """Writes one picture, in the format of the path's ending."""
+    kind, made = path.suffix[1:], io.BytesIO()
+    with _without_halos(fig) if kind == "svg" else nullcontext():
+        fig.savefig(made, format=kind, metadata=PLAIN.get(kind, {}), dpi=dots)
+    text = HALO.sub(lambda m: m[0].replace('<text style="', PAINTED), made.getvalue().decode()) if kind == "svg" else ""
+    write(path, plain_lines(text) if kind == "svg" else made.getvalue())
 
 
 class Formats:

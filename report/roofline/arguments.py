@@ -3,15 +3,9 @@
 import argparse
 from pathlib import Path
 
-PICTURES = (".svg", ".pdf", ".png")
+from report.entry import picture
+
 TYPES = ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8")
-
-
-def figure(text: str) -> Path:
-    path = Path(text)
-    if path.suffix not in PICTURES:
-        raise argparse.ArgumentTypeError(f"the file has to end in {', '.join(PICTURES)}")
-    return path
 
 
 def parser() -> argparse.ArgumentParser:
@@ -24,12 +18,12 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--metrics", action="store_true", help="print the metrics that Nsight Compute has to measure: ncu --metrics $(rung roofline --metrics)")
     made.add_argument("--roofs", nargs="+", type=Path, default=[], metavar="RESULT",
                       help="whose roofs: results of rung (rung run ceilings), or ERT's roofline.json (default: the recorded GPU that the file names)")
-    made.add_argument("--side", choices=("gpu", "cpu"), help="of which side the roofs are (default: gpu, and cpu for Google Benchmark)")
+    made.add_argument("--side", choices=("gpu", "cpu"), help="the side whose roofs are used (default: gpu, and cpu for Google Benchmark)")
     made.add_argument("--type", choices=TYPES, default="fp32", help="the data type of the peak (default: fp32)")
     made.add_argument("--flops", metavar="COUNTER", help="Google Benchmark's counter of operations (default: flops, FLOPs, flop …)")
     made.add_argument("--bytes", metavar="COUNTER", help="Google Benchmark's counter of bytes (default: bytes, bytes_per_second)")
     made.add_argument("--per-second", action="store_true", help="these counters are rates, not amounts of one iteration")
-    made.add_argument("--figure", type=figure, metavar="FILE", help="draw the roofline: .svg, .pdf or .png")
+    made.add_argument("--figure", type=picture, metavar="FILE", help="draw the roofline: .svg, .pdf or .png")
     made.add_argument("--csv", type=Path, metavar="FILE", help="write the table there")
     made.add_argument("--parquet", type=Path, metavar="FILE", help="the same as Parquet, where pyarrow is installed")
     made.add_argument("--ert", type=Path, metavar="FILE", help="write the roofs there as ERT's roofline.json")

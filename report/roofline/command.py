@@ -10,7 +10,6 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from report import files
 from report.data.reading import InputError
 from report.data.roofs import BEYOND, Roofs
 from report.faults import say, shortened
@@ -116,11 +115,8 @@ def _parquet(path: Path, rows: Sequence[dict]) -> None:
 
 def draw(path: Path, name: str, found: Roofs, type_: str, kernels: Sequence[Kernel]) -> None:
     """The roofline, in the format of the file's ending. ValueError where no kernel has both operations and bytes."""
-    import io
-
     from report.draw import marks, roofline, style
-    from report.draw.formats import PLAIN
-    from report.plain import plain_lines
+    from report.draw.formats import save_as
     longest = sorted((k for k in kernels if k.intensity and k.gflops), key=lambda k: -k.seconds)
     if not longest:
         raise ValueError("--figure: no kernel has both operations and bytes")
@@ -128,9 +124,7 @@ def draw(path: Path, name: str, found: Roofs, type_: str, kernels: Sequence[Kern
     fig = style.figure(95)
     roofline.draw(style.axes(fig, 16, 9, 4, 6), found, type_, shown, (), f"moved by DRAM; roofs of {plain(name)}", levels=("DRAM", "L2"))
     style.finish(fig)
-    kind, picture = path.suffix[1:], io.BytesIO()
-    fig.savefig(picture, format=kind, metadata=PLAIN.get(kind, {}), dpi=150)
-    files.write(path, plain_lines(picture.getvalue().decode()) if kind == "svg" else picture.getvalue())
+    save_as(fig, path)
 
 
 def _fail(code: int, text_: str) -> int:

@@ -17,7 +17,7 @@ LEVELS = ("L1", "L2", "L3", "DRAM")
 
 
 def roofs(paths: Sequence[Path], side: str, type_: str, devices: Iterable[str]) -> tuple[str, Roofs]:
-    """The machine's name and its roofs. Without paths those of the recorded machine that one of the devices is."""
+    """The machine's name and its roofs. Without paths: the recorded machine with the name of one of the devices."""
     if len(paths) == 1 and paths[0].suffix == ".json" and (found := _of_ert(paths[0], type_)):
         return found
     study = collect(list(paths) or [RECORDED], [])

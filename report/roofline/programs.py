@@ -24,7 +24,7 @@ PREFIX = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 TIME, DRAM, DRAM_RATE = "gpu__time_duration.sum", "dram__bytes.sum", "dram__bytes.sum.per_second"
 READ, WRITTEN = "dram__bytes_read.sum", "dram__bytes_write.sum"
 OPERATIONS = {"fp32": "f", "fp64": "d", "fp16": "h"}
-"""The letter of a type in ncu's names of operations; those of fp16 are on pairs."""
+"""The letter of a type in ncu's names of operations; an operation on fp16 handles a pair."""
 ADD, MUL, FMA = (f"smsp__sass_thread_inst_executed_op_{{}}{kind}_pred_on.sum" for kind in ("add", "mul", "fma"))
 DEVICE = "device__attribute_display_name"
 METRICS = (DEVICE, TIME, DRAM, READ, WRITTEN, *(metric.format(letter) for letter in OPERATIONS.values() for metric in (ADD, MUL, FMA)))

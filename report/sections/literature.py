@@ -51,9 +51,9 @@ def summary(found: Sequence[Finding]) -> tuple[str, Table] | None:
     every = words.joined([f"{told[v]} {_plural(v, told[v])}" for v in ORDER if told[v]])
     text = (f"Of {told.total()} claims of the literature {every}. A claim about another GPU, generation or time than "
             "measured here cannot fail here: it holds for its own device if the model of that device gives the same, and is "
-            "not tested otherwise. The appendix has every claim, with the machine and the kernels that decide it.")
+            "not tested otherwise. The tables by document have every claim, with the machine and the kernels that decide it.")
     return text, Table("literature", "Claims by document and verdict; where several machines were measured, of the first. In "
-                       "part: for some sizes or settings, which the tables of the appendix name. Does not hold here: not so on "
+                       "part: for some sizes or settings, which the tables by document name. Does not hold here: not so on "
                        "these machines, by these compilers or by the emulator of today’s GPUs. Erratum: so nowhere. Undecided: measured, but not closely enough.", (
                            Column("document", "document", right=False, wide=True), Column("claims", "claims"),
                            *(Column(v, v) for v in ORDER)), rows)

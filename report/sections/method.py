@@ -37,8 +37,8 @@ def brief(study: Study, cite: Callable[[str], str]) -> list[dict]:
         blocks.paragraph(
             f"A roof{cite('williams2009')} is the highest rate that any kernel written for one resource reached in any run of the machine: of one board, or one host. Shares are of the roof and, "
             "on a GPU, also of the roof at the clock that the kernel ran at. A resource is said to limit a kernel from a share of "
-            f"{LIMITS:g} on; the board’s power from {POWER_LIMITS:g} of its limit on, where it lowered the clock. Operations per byte are known in three "
-            "ways: by the formula in the kernel’s record, by an emulator that executes the kernel and counts, and by hardware counters in separate runs. "
+            f"{LIMITS:g} on; the board’s power from {POWER_LIMITS:g} of its limit on, where it lowered the clock. Operations per byte have three "
+            "sources: the formula in the kernel’s record, an emulator that executes the kernel and counts, and hardware counters in separate runs. "
             "A GPU is compared with the best code of this suite and of all libraries found on all cores of the CPU in the same host. data.pdf has the method in full."),
         *([blocks.paragraph(TERMS)] if any(p.side == "gpu" for p in study.parts) else []),
     ]
@@ -48,7 +48,7 @@ def _coverage_briefly(twins: TwinsFile | None) -> str:
     if not twins:
         return ""
     return (f" Where the truth was known, {_of(twins.within['same'])} interleaved pairs with equal work were called different, and "
-            f"{_share(twins.within['five'])} of those with 5\u00a0% more work were found.")
+            f"{_share(twins.within['five'])} of the pairs with 5\u00a0% more work.")
 
 
 def method(study: Study) -> list[dict]:
@@ -222,7 +222,7 @@ BRIEF = 330
 
 
 def validity(study: Study, is_brief: bool = False) -> list[dict]:
-    """The limits of what the numbers show; `is_brief`: without those that take long lists to tell."""
+    """The limits of what the numbers show; `is_brief`: only the short ones, with the number of the others."""
     texts = ["Intensities by requests count the accesses in the source; the GPU executes the compiler’s code, "
              "and predicated or unused work may differ from the emulator’s counts."]
     virtual = any(p.run.context.get("virtualised") for p in study.parts)

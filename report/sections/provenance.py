@@ -73,7 +73,7 @@ def citation(study: Study) -> list[dict]:
     run = cited(study)
     return [blocks.subheading("To cite these numbers"), blocks.paragraph(
         f"{run.version}, {'commits' if len(run.commits) > 1 else 'commit'} {words.joined(run.commits) or 'unknown'}; {words.joined(run.machines) or 'counted only'}; "
-        f"{' to '.join(run.days)}.{run.changed} The table of runs has the commit, machine and date of each.")]
+        f"{' to '.join(run.days)}.{run.changed} The table of runs (tables/runs.csv) has the commit, machine and date of each.")]
 
 
 def commit_of(run: Run) -> str:

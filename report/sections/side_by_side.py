@@ -229,7 +229,7 @@ def _rates(found: Sequence[Machine], same: Sequence[Sequence[tuple[Machine, Ladd
         first = ladders[0][1]
         told = [share for (_, x), p in zip(ladders, best) if (share := _share(x.part, p))]
         shares = [f" ({words.share(share)})" for share in told] if len(told) == len(best) else [""] * len(best)
-        rows.append({"roof": f"{first.problem.title}, {words.type_name(first.type)}, {first.size_text}",
+        rows.append({"problem": f"{first.problem.title}, {words.type_name(first.type)}, {first.size_text}",
                      **{m.name: f"{numbers.rate(p)}{share}" for (m, _), p, share in zip(ladders, best, shares)},
                      **{f"{m.name} kernel": p.kernel.name for (m, _), p in zip(ladders, best)},
                      **{f"{m.name} over {found[0].name}": best[0].timing.median / p.timing.median for (m, _), p in zip(ladders[1:], best[1:])}})
@@ -244,7 +244,7 @@ def _share(part: Part, point: Point) -> Share | None:
 
 
 def _side_table(name: str, caption: str, what: str, found: Sequence[Machine], rows: list[dict]) -> Table:
-    return Table(name, caption, (Column("roof", what, right=False, wide=True), *(Column(m.name, m.name) for m in found),
+    return Table(name, caption, (Column(what, what, right=False, wide=True), *(Column(m.name, m.name) for m in found),
                                  *(Column(f"{m.name} over {found[0].name}", "ratio" if len(found) == 2 else f"ratio, {m.name}", numbers.times) for m in found[1:])), rows)
 
 

@@ -8,7 +8,7 @@ from report.experiment import Column, Table, numbers, ratio, times_as_fast, word
 from report.sections import ladders
 
 CLEARLY = 1.1
-"""A rung is a step if it is so many times as fast as the last step; the lowest and the fastest one are, too."""
+"""A rung is a step if it is faster than the last step by at least this factor; the lowest and the fastest one always are."""
 CHANGED = 1.02
 """The count of the resource that limited the step above is given if it changed by this factor."""
 WEIGHS = 0.05
@@ -19,7 +19,7 @@ MOST = 2
 WAITS = {"long_scoreboard": "global memory", "short_scoreboard": "shared memory", "mio_throttle": "the queue of shared memory",
          "lg_throttle": "the queue of global memory", "barrier": "barriers", "math_pipe_throttle": "the arithmetic units", "wait": "fixed latencies",
          "dispatch_stall": "dispatch", "no_instruction": "instructions", "membar": "fences", "sleeping": "sleep", "gmma": "tensor cores",
-         "branch_resolving": "branches", "drain": "stores", "imc_miss": "constants", "tex_throttle": "the texture queue"}
+         "branch_resolve": "branches", "misc": "other reasons", "drain": "stores", "imc_miss": "constants", "tex_throttle": "the texture queue"}
 """What a warp waits for in each state, by Nsight Compute's names."""
 FEWER_WAITS = 0.05
 """Waits are fewer if their part of the warps' time falls by so much."""

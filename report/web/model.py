@@ -47,7 +47,7 @@ class Model:
     _known: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def sample(self, run: Run, point: Point, row: int | None = None) -> int:
-        """The number of a point's samples; `row`: its row in samples.csv, which is told where it is another number."""
+        """The number of a point's samples; `row`: its row in samples.csv, given only where it is another number."""
         key = str(run.path), point.name
         if key not in self._known:
             self._known[key] = len(self.sampled)

@@ -52,6 +52,17 @@ def test_an_unknown_figure_has_neighbours(tmp_path, capsys):
     assert code == cli.BAD_INPUT and not files and "there is no such figure; there is matmul_ladder_rungs" in said and said.count("\n") == 1
 
 
+def test_one_that_cannot_be_drawn_is_told(tmp_path, capsys, monkeypatch):
+    from report import figures
+
+    def fail(*_):
+        raise ValueError("no such value")
+    monkeypatch.setattr(figures, "_draw", fail)
+    code, _ = drawn(tmp_path, "matmul_ladder_rungs")
+    said = capsys.readouterr().err
+    assert code == cli.BAD_INPUT and "matmul_ladder_rungs: --only: it cannot be drawn from these results" in said and said.count("\n") == 1
+
+
 def test_grey(tmp_path):
     _, files = drawn(tmp_path, "*_rungs", "--grey", "--format", "svg", "pdf")
     colours = set(re.findall(r"#[0-9a-f]{6}\b", files["matmul_ladder_rungs.svg"].read_text()))

@@ -129,7 +129,7 @@ def test_roofs_go_out_and_come_back(tmp_path, capsys):
     assert name == "NVIDIA H200" and again.dram().value == pytest.approx(found.of_threads(None).dram().value)
     row = json.loads(run(capsys, page, "--roofs", RECORDED / "nvidia-h200", "--json")[1])["kernels"][0]
     assert row["of_dram"] == pytest.approx(3600 / found.of_threads(None).dram().value) and row["of_bound"] == pytest.approx(row["of_dram"])
-    assert "moved by DRAM; roofs of NVIDIA H200" in (tmp_path / "f.svg").read_text(encoding="utf-8") and (tmp_path / "k.csv").read_text(encoding="utf-8").count("\n") == 2
+    assert "saxpy" in (tmp_path / "f.svg").read_text(encoding="utf-8") and (tmp_path / "k.csv").read_text(encoding="utf-8").count("\n") == 2
 
 
 def test_above_a_roof_there_is_no_share(tmp_path, capsys):
@@ -152,6 +152,21 @@ def test_a_device_that_nobody_recorded(tmp_path, capsys):
     path = ncu(tmp_path / "a.csv", [SAXPY[0], "NVIDIA Z9", *SAXPY[2:]])
     code, _, err = run(capsys, path)
     assert code == command.BAD and "no recorded machine is a nvidia z9: name results of rung with --roofs" in err
+
+
+def test_parquet_needs_its_package(tmp_path, capsys, monkeypatch):
+    """And is written with the rows of the CSV where it is there."""
+    page = ncu(tmp_path / "a.csv", SAXPY)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    code, _, err = run(capsys, page, "--parquet", tmp_path / "k.parquet")
+    assert code == command.BAD_OUTPUT and "--parquet needs pyarrow" in err and err.count("\n") == 1
+    written = []
+    parquet = types.SimpleNamespace(write_table=lambda table, path: written.append((table, path)))
+    table = types.SimpleNamespace(from_pylist=lambda rows: rows)
+    monkeypatch.setitem(sys.modules, "pyarrow", types.SimpleNamespace(Table=table, parquet=parquet))
+    assert run(capsys, page, "--parquet", tmp_path / "k.parquet")[0] == command.OK
+    [(rows, path)] = written
+    assert [r["kernel"] for r in rows] == ["saxpy<float>"] and path == tmp_path / "k.parquet"
 
 
 def test_the_metrics_that_it_needs(capsys):
