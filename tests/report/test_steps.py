@@ -41,7 +41,7 @@ def test_what_limited_the_row_above_is_first(tmp_path, monkeypatch):
     """Though another count fell by more; and that is not named where the resource was hardly used."""
     then, now = {L1: 120.0, DRAM: 400.0}, {L1: 100.0, DRAM: 100.0}
     told = less(monkeypatch, made(tmp_path), then, now, {L1: 0.93, DRAM: 0.4})
-    assert told == "1.20× fewer wavefronts of the L1; 4.00× fewer bytes of DRAM"
+    assert told == "1.20× fewer wavefronts of the L1; 4× fewer bytes of DRAM"
     assert less(monkeypatch, made(tmp_path), then, now, {L1: 0.93, DRAM: 0.05}) == "1.20× fewer wavefronts of the L1"
 
 
